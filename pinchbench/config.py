@@ -1,0 +1,129 @@
+"""RunConfig: everything that was asked of a run, checked once, immutable."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pinchbench.errors import ConfigError
+
+MAX_CONCURRENCY = 64
+MAX_RUNS = 1000
+MAX_TIMEOUT_MULTIPLIER = 100.0
+DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; made private to the user
+DEFAULT_OUTPUT_DIR = Path("results")
+ORACLE = "demo/oracle"
+DEMO_MODELS = (ORACLE, "demo/null")
+THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
+
+
+class Isolation(StrEnum):
+    """Whose OpenClaw state the trials use."""
+
+    PRIVATE = "private"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunConfig:
+    """What to run and where.
+
+    Attributes:
+        model: given to OpenClaw as it is, such as `anthropic/claude-sonnet-4`.
+        suite: `all`, `core`, `automated-only`, a category, task ids; commas mix.
+        tasks_dir: the suite's folder; None for the bundled one.
+        output_dir: where the result goes; made when missing.
+        run_root: where workspaces and private homes go; made when missing, private to the user.
+        upload: whether a finished run may be offered to the public leaderboard.
+        timeout_multiplier: scales every task's limit; above 0, at most 100.
+        concurrency: slots, 1 to 64.
+        runs: repetitions of each task, 1 to 1000.
+        thinking: OpenClaw's thinking level, None for its default.
+        base_url: an OpenAI-compatible endpoint for the model's provider, None for the provider OpenClaw knows.
+        api_key_env: the name (never the value) of the environment variable that holds the endpoint's key.
+        isolation: private OpenClaw homes, or the user's own.
+        openclaw: a path or a release; None for the one on PATH, else the newest managed install.
+        skip_broken: leave broken task files out instead of stopping.
+        verbose: the agents' output is followed as it comes.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    model: str
+    suite: str = "all"
+    tasks_dir: Path | None = None
+    output_dir: Path = DEFAULT_OUTPUT_DIR
+    run_root: Path = DEFAULT_RUN_ROOT
+    upload: bool = True
+    timeout_multiplier: float = 1.0
+    concurrency: int = 1
+    runs: int = 1
+    thinking: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    isolation: Isolation = Isolation.PRIVATE
+    openclaw: str | None = None
+    skip_broken: bool = False
+    verbose: bool = False
+    linger_s: float = field(default=15.0, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        if not self.model.strip() or self.model != self.model.strip() or re.search(r"[\x00-\x1f]", self.model):
+            raise ConfigError(f"--model {self.model!r} is not a model name; it looks like anthropic/claude-sonnet-4.")
+        if self.model.startswith("demo/") and self.model not in DEMO_MODELS:
+            raise ConfigError(f"--model {self.model}: the built-in models are {' and '.join(DEMO_MODELS)}.")
+        _between("--concurrency", self.concurrency, 1, MAX_CONCURRENCY)
+        _between("--runs", self.runs, 1, MAX_RUNS)
+        if not math.isfinite(self.timeout_multiplier) or not 0 < self.timeout_multiplier <= MAX_TIMEOUT_MULTIPLIER:
+            raise ConfigError(
+                f"--timeout-multiplier {self.timeout_multiplier} is out of range; it is above 0"
+                f" and at most {MAX_TIMEOUT_MULTIPLIER:g}."
+            )
+        if self.thinking is not None and self.thinking not in THINKING_LEVELS:
+            raise ConfigError(f"--thinking {self.thinking} is not a level; they are {', '.join(THINKING_LEVELS)}.")
+        self._check_endpoint()
+        if self.is_demo and self.isolation is Isolation.SHARED:
+            raise ConfigError(f"--model {self.model} runs in private homes only; leave --isolation shared out.")
+
+    def _check_endpoint(self) -> None:
+        if self.base_url is None:
+            if self.api_key_env is not None:
+                raise ConfigError("--api-key-env goes with --base-url: it names the key of that endpoint.")
+            return
+        if self.is_demo:
+            raise ConfigError(f"--base-url does not go with --model {self.model}, which brings its own endpoint.")
+        if self.isolation is Isolation.SHARED:
+            raise ConfigError("--base-url needs --isolation private: your own OpenClaw config is never changed for it.")
+        if "/" not in self.model.strip("/"):
+            raise ConfigError(f"--base-url needs a model written provider/name, such as local/{self.model}.")
+        try:
+            parts = urlsplit(self.base_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+            _ = parts.port
+        except ValueError:
+            usable = False
+        if not usable:
+            raise ConfigError("--base-url is not a URL; it looks like http://127.0.0.1:8000/v1.")
+        if urlsplit(self.base_url).username is not None:
+            raise ConfigError("--base-url must not hold a user name or key; put the key where --api-key-env points.")
+        if self.api_key_env is not None:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_env):
+                raise ConfigError("--api-key-env takes the name of an environment variable, not the key itself.")
+            if not os.environ.get(self.api_key_env):
+                raise ConfigError(f"--api-key-env {self.api_key_env}: that environment variable is not set.")
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the run brings its own scripted model."""
+        return self.model in DEMO_MODELS
+
+
+def _between(option: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{option} {value} is out of range; it goes from {low} to {high}.")

@@ -1,0 +1,1 @@
+"""The scripted model: a provider on loopback that needs no provider."""

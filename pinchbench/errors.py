@@ -1,0 +1,53 @@
+"""Every situation a user can be told about: one class, one exit code, one sentence that says what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from signal import Signals
+
+
+class PinchBenchError(Exception):
+    """Base of all expected errors. The message is a whole sentence for the user."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigError(PinchBenchError):
+    """An option or a setting has a value that can't be used."""
+
+    exit_code = 2
+
+
+class SelectionError(PinchBenchError):
+    """`--suite` names a task or category that does not exist, or selects nothing."""
+
+    exit_code = 2
+
+
+class SuiteError(PinchBenchError):
+    """The tasks folder can't be used: it is missing, empty, or holds broken task files."""
+
+    exit_code = 3
+
+
+class OpenClawError(PinchBenchError):
+    """OpenClaw is missing, can't be installed, or can't be set up."""
+
+    exit_code = 4
+
+
+class ResultsError(PinchBenchError):
+    """The results or the workspaces can't be written or read."""
+
+    exit_code = 6
+
+
+class RunInterruptedError(PinchBenchError):
+    """A signal came before the first trial; nothing was run."""
+
+    def __init__(self, number: Signals) -> None:
+        """`number` is the signal that came."""
+        super().__init__(f"{number.name} came during the set-up; nothing was run.")
+        self.signal = number

@@ -1,0 +1,284 @@
+"""The frozen values every room shares: tasks, trials, usage, outcomes and events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class GradingType(StrEnum):
+    """How a task is graded."""
+
+    AUTOMATED = "automated"
+    LLM_JUDGE = "llm_judge"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkspaceFile:
+    """A file that is put into the workspace before the agent starts.
+
+    Exactly one of `source` (a file or folder of the suite, copied) and `content` (text, written as
+    UTF-8) is set. `dest` is relative to the workspace, with `/` between its parts, and never leaves it.
+    """
+
+    dest: str
+    source: Path | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One message to the agent. `new_session` starts a fresh session in the same workspace."""
+
+    prompt: str
+    id: str | None = None
+    new_session: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """One Markdown file of a suite.
+
+    `timeout_s` is one budget for all turns together. `grading_weights` holds the shares of `automated`
+    and `llm_judge` (they sum to 1). `frontmatter` is the whole YAML head, unknown keys included.
+    `digest` is a SHA-256 over the file and every fixture it copies: two tasks with the same digest
+    ask the same thing.
+    """
+
+    task_id: str
+    name: str
+    category: str
+    grading_type: GradingType
+    prompt: str
+    turns: tuple[Turn, ...]
+    timeout_s: float = 120.0
+    workspace_files: tuple[WorkspaceFile, ...] = ()
+    grading_weights: Mapping[str, float] = field(default_factory=dict)
+    expected_behavior: str = ""
+    grading_criteria: tuple[str, ...] = ()
+    automated_checks: str | None = None
+    llm_judge_rubric: str | None = None
+    additional_notes: str = ""
+    prerequisites: tuple[str, ...] = ()
+    frontmatter: Mapping[str, object] = field(default_factory=dict)
+    path: Path | None = None
+    digest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suite:
+    """The tasks of a folder, in id order, and what its manifest says about them.
+
+    `core` and `run_first` hold only ids that exist.
+    """
+
+    root: Path
+    tasks: tuple[Task, ...]
+    run_first: tuple[str, ...] = ()
+    core: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class TrialKey:
+    """Which trial: the task and its repetition, counted from 1."""
+
+    task_id: str
+    repetition: int
+
+    @property
+    def folder(self) -> str:
+        """The name of this trial's workspace: the task id alone for the first repetition."""
+        return self.task_id if self.repetition == 1 else f"{self.task_id}@{self.repetition}"
+
+    def __str__(self) -> str:
+        """Read as `task_01_calendar` or `task_01_calendar@2`."""
+        return self.folder
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One task, run once."""
+
+    key: TrialKey
+    task: Task
+    timeout_s: float
+
+
+class Status(StrEnum):
+    """The three states of the aggregate's `status`."""
+
+    SUCCESS = "success"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+
+
+class Reason(StrEnum):
+    """Why a trial ended as it did: one name a situation."""
+
+    COMPLETED = "completed"
+    TIMED_OUT = "timed_out"
+    NONZERO_EXIT = "nonzero_exit"
+    KILLED_BY_SIGNAL = "killed_by_signal"
+    OUTPUT_LIMIT = "output_limit"
+    PROVIDER_ERROR = "provider_error"
+    COMMAND_NOT_FOUND = "command_not_found"
+    AGENT_NOT_STARTED = "agent_not_started"
+    NO_TRANSCRIPT = "no_transcript"
+    NO_MODEL_CALL = "no_model_call"
+    MODEL_FALLBACK = "model_fallback"
+    WORKSPACE_FAILED = "workspace_failed"
+    GUARDIAN_LOST = "guardian_lost"
+    INTERRUPTED = "interrupted"
+    RUNNER_BUG = "runner_bug"
+
+    @property
+    def status(self) -> Status:
+        """The aggregate's word for this reason."""
+        match self:
+            case Reason.COMPLETED:
+                return Status.SUCCESS
+            case Reason.TIMED_OUT:
+                return Status.TIMEOUT
+            case _:
+                return Status.ERROR
+
+    @property
+    def counts(self) -> bool:
+        """Whether the trial says something about the model. The others are left out of every mean."""
+        return self in {
+            Reason.COMPLETED,
+            Reason.TIMED_OUT,
+            Reason.NONZERO_EXIT,
+            Reason.OUTPUT_LIMIT,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What the model calls of a transcript used. Tokens are counts, `cost_usd` is as OpenClaw priced it."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    total_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Sum field by field."""
+        return Usage(
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            total_tokens=self.total_tokens + other.total_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What became of a trial: one line of the journal.
+
+    `started_at` and `ended_at` are seconds since the epoch (UTC); durations come from the monotonic clock.
+    `execution_time_s` is the agent's own time, `setup_s` ours before it. `evidence` is relative to the run's folder.
+    `cpu_s` is the CPU time of OpenClaw and all it started, `peak_rss_bytes` its largest process.
+    `leftovers` are the commands that were still running when the agent had ended, and were ended then.
+    """
+
+    key: TrialKey
+    reason: Reason
+    digest: str
+    slot: int = 0
+    attempt: int = 1
+    timed_out: bool = False
+    exit_code: int | None = None
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    execution_time_s: float = 0.0
+    setup_s: float = 0.0
+    timeout_s: float = 0.0
+    agent_id: str = ""
+    session_ids: tuple[str, ...] = ()
+    store: str = ""
+    workspace: str = ""
+    evidence: str = ""
+    transcript_length: int = 0
+    damaged_lines: int = 0
+    tool_calls: int = 0
+    models: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    cpu_s: float = 0.0
+    peak_rss_bytes: int = 0
+    leftovers: tuple[str, ...] = ()
+    level: str = ""
+    note: str = ""
+
+    @property
+    def status(self) -> Status:
+        """`success`, `timeout` or `error`."""
+        return self.reason.status
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunBegan:
+    """The first event of a run: what is about to happen."""
+
+    run_id: str
+    model: str
+    trials: int
+    slots: int
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialBegan:
+    """A slot has taken a trial."""
+
+    slot: int
+    key: TrialKey
+    timeout_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialActivity:
+    """What the agent of a slot is doing, in one line, and what its session has used so far."""
+
+    slot: int
+    key: TrialKey
+    text: str
+    usage: Usage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutputLine:
+    """A line of an agent's stdout or stderr (`stream`), as it came."""
+
+    key: TrialKey
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialEnded:
+    """A trial's outcome is safe on disk."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notice:
+    """A sentence for the user: a warning, or what an interrupt is doing."""
+
+    text: str
+
+
+Event = RunBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | Notice

@@ -1,0 +1,278 @@
+"""OpenClawAgent: one task in one workspace, from the first turn to the authoritative transcript."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import Event, create_task_group, move_on_after, to_thread
+
+from pinchbench.openclaw.command import TurnCommand, is_long, preload_env, turn_argv
+from pinchbench.openclaw.probe import knows_message_file
+from pinchbench.openclaw.sessions import AnyStore
+from pinchbench.openclaw.task_result import Evidence, TaskResult, decide
+from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
+from pinchbench.process.follow import Follower
+from pinchbench.process.lines import LineSplitter
+from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinchbench.model import Task, Turn, Usage
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.home import Home
+
+POLL_S = 0.1  # how often a transcript and the output files are looked at: well under what a person notices
+LINGER_S = 15.0  # OpenClaw ends 1 to 2 s after its answer (measured); one that has not after this never will
+SHOWN_LINE_BYTES = 4096
+CLOSE_LIMIT_S = 1.0  # closing a file takes a thread's turn, no more
+LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watch:
+    """Who wants to know while a trial runs. Calls are made on the event loop and must return at once.
+
+    `activity` gets one line on what the agent does, and the usage of its session so far; `output` gets the name
+    of the stream (`stdout`, `stderr`) and a line. Without `output` the output files are not read at all.
+    """
+
+    activity: Callable[[str, Usage], None] | None = None
+    output: Callable[[str, str], None] | None = None
+
+
+@dataclass(slots=True)
+class _Session:
+    """One session of the trial, followed live across its turns."""
+
+    id: str
+    store: AnyStore
+    reader: TranscriptReader = field(default_factory=TranscriptReader)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What the turns of a trial have come to so far."""
+
+    ends: list[ProcessEnd] = field(default_factory=list)
+    sessions: list[_Session] = field(default_factory=list)
+    lingered: bool = False
+
+    def ran_s(self) -> float:
+        return sum(end.ran_s for end in self.ends)
+
+    def goes_on(self) -> bool:
+        """Whether the last turn ended so that the next one makes sense."""
+        last = self.ends[-1]
+        return self.lingered or (last.reason is EndReason.EXITED and last.exit_code == 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenClawAgent:
+    """The agent `home.agent_id` of an installed OpenClaw.
+
+    One agent runs one task at a time; agents with homes of their own run side by side.
+    """
+
+    openclaw: OpenClaw
+    home: Home
+    thinking: str | None = None
+    limits: Limits = Limits()
+    linger_s: float = LINGER_S
+
+    async def execute_task(
+        self,
+        task: Task,
+        *,
+        workspace: Path,
+        evidence: Path,
+        timeout_s: float | None = None,
+        marker: str | None = None,
+        leave: Leave | None = None,
+        watch: Watch | None = None,
+        before_turn: Callable[[int], None] | None = None,
+    ) -> TaskResult:
+        """Run every turn of `task` and read its transcript.
+
+        `workspace` exists and holds the task's files; it is never deleted. `evidence` is an existing folder for
+        output and transcript. `timeout_s` is the budget of all turns together (default: the task's own). `marker`
+        names the trial in the environment of everything it starts. `before_turn` is called with each turn's
+        index before its process starts.
+
+        What goes wrong is in the result's `reason`, never an exception: a missing program, a timeout, no transcript.
+        Raises OSError when the home or the evidence can't be written, OpenClawError when OpenClaw can't be asked about a
+        long prompt. `leave.stop` ends the task as `interrupted`. On return and on cancellation every process it
+        started is dead; a cancel raises after that.
+        """
+        files = Evidence(folder=evidence)
+        budget_s = task.timeout_s if timeout_s is None else timeout_s
+        marker = marker or f"{task.task_id}/{time.time_ns()}"
+        base = f"{task.task_id}_{time.time_ns() // 1_000_000}"
+        watch = watch or Watch()
+        leave = leave or Leave()
+        await self.home.prepare(workspace)
+        progress = _Progress()
+        try:
+            async with create_task_group() as group:
+                ended = Event()
+                if watch.output is not None:
+                    for path in (files.stdout, files.stderr):
+                        group.start_soon(_follow_output, path, partial(watch.output, path.stem), ended)
+                for index, turn in enumerate(task.turns):
+                    if index == 0 or turn.new_session:
+                        session_id = base if index == 0 else f"{base}_{index + 1}"
+                        store = AnyStore(self.home.state_dir, self.home.agent_id, session_id)
+                        progress.sessions.append(_Session(session_id, store))
+                    left_s = budget_s - progress.ran_s()
+                    spec = await self._spec(turn, progress.sessions[-1].id, left_s, files, workspace, marker)
+                    if before_turn is not None:
+                        before_turn(index)
+                    await self._turn(spec, left_s, progress, leave, watch)
+                    if not progress.goes_on():
+                        break
+                ended.set()
+        finally:
+            with move_on_after(CLOSE_LIMIT_S, shield=True):
+                for session in progress.sessions:
+                    await session.store.close()
+        store_kind, facts = await to_thread.run_sync(_export, progress.sessions, files)
+        return self._result(task, workspace, files, progress, store_kind, facts)
+
+    async def _spec(
+        self, turn: Turn, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str
+    ) -> ProcessSpec:
+        command = TurnCommand(
+            agent_id=self.home.agent_id,
+            session_id=session_id,
+            message=turn.prompt,
+            timeout_s=left_s,
+            local=self.home.local,
+            thinking=self.thinking,
+        )
+        env = dict(self.home.env)
+        argv = turn_argv(self.openclaw.program, command)
+        if is_long(turn.prompt):
+            file = files.folder / f"message-{session_id}.txt"
+            await to_thread.run_sync(partial(file.write_text, turn.prompt, encoding="utf-8", newline=""))
+            if await knows_message_file(self.openclaw, env):
+                argv = turn_argv(self.openclaw.program, command, message_file=file)
+            else:
+                argv[-1] = "--message="
+                env |= preload_env(LONG_MESSAGE, file, env)
+        return ProcessSpec(
+            argv=argv,
+            cwd=workspace,
+            env=env,
+            stdout=files.stdout,
+            stderr=files.stderr,
+            marker=marker,
+            limits=self.limits,
+        )
+
+    async def _turn(self, spec: ProcessSpec, left_s: float, progress: _Progress, leave: Leave, watch: Watch) -> None:
+        """Run one turn's process, with its followers beside it."""
+        own = Leave(hurry=leave.hurry)
+        progress.lingered = False
+        async with create_task_group() as group:
+            group.start_soon(_pass_on, leave, own)
+            group.start_soon(self._follow_session, progress, own, watch)
+            progress.ends.append(await supervise(spec, timeout_s=left_s, leave=own))
+            group.cancel_scope.cancel()
+
+    async def _follow_session(self, progress: _Progress, own: Leave, watch: Watch) -> None:
+        """Follow the transcript live, and end an agent that has answered and does not exit."""
+        session = progress.sessions[-1]
+        asked = session.reader.facts.user_messages  # an answer to an earlier turn is not this turn's
+        quiet_since = anyio.current_time()
+        while True:
+            lines = await session.store.poll()
+            for event in (event for line in lines for event in session.reader.feed(line)):
+                if watch.activity is not None and (what := describe(event)):
+                    watch.activity(what, session.reader.facts.usage)
+            if lines:
+                quiet_since = anyio.current_time()
+                continue
+            facts = session.reader.facts
+            answered = facts.answered and facts.user_messages > asked
+            if answered and anyio.current_time() - quiet_since > self.linger_s:
+                progress.lingered = True
+                own.stop.set()
+                return
+            await anyio.sleep(POLL_S)
+
+    def _result(
+        self,
+        task: Task,
+        workspace: Path,
+        files: Evidence,
+        progress: _Progress,
+        store_kind: str,
+        facts: TranscriptFacts,
+    ) -> TaskResult:
+        last = progress.ends[-1]
+        reason, note = decide(last, facts, found=bool(store_kind), lingered=progress.lingered)
+        return TaskResult(
+            agent_id=self.home.agent_id,
+            task_id=task.task_id,
+            reason=reason,
+            timed_out=last.reason is EndReason.TIMED_OUT,
+            exit_code=last.exit_code,
+            execution_time_s=round(progress.ran_s(), 3),
+            workspace=workspace,
+            evidence=files,
+            session_ids=tuple(session.id for session in progress.sessions),
+            store=store_kind,
+            facts=facts,
+            note=note,
+            cpu_s=round(sum(end.cpu_s for end in progress.ends), 3),
+            peak_rss_bytes=max(end.peak_rss_bytes for end in progress.ends),
+            leftovers=tuple(one.command for end in progress.ends for one in end.leftovers),
+            level=last.level,
+        )
+
+
+async def _pass_on(leave: Leave, own: Leave) -> None:
+    await leave.stop.wait()
+    own.stop.set()
+
+
+async def _follow_output(path: Path, show: Callable[[str], None], ended: Event) -> None:
+    """Give each line of a growing file to `show` until `ended` is set and all has been shown."""
+    splitter = LineSplitter(max_line_bytes=SHOWN_LINE_BYTES)
+    async with Follower(path) as follower:
+        while True:
+            last = ended.is_set()
+            data = await follower.read()
+            for line in splitter.feed(data):
+                show(line.data.decode("utf-8", "replace"))
+            if data:
+                continue
+            if last:
+                break
+            with move_on_after(POLL_S):
+                await ended.wait()
+    if (line := splitter.finish()) is not None:
+        show(line.data.decode("utf-8", "replace"))
+
+
+def _export(sessions: list[_Session], files: Evidence) -> tuple[str, TranscriptFacts]:
+    """Write the transcript of all sessions to one file, line by line as OpenClaw stored it, and count it."""
+    reader = TranscriptReader()
+    kind = ""
+    with files.transcript.open("wb") as file:
+        for session in sessions:
+            lines = session.store.lines()
+            if lines is None:
+                continue
+            kind = session.store.kind()
+            for line in lines:
+                file.write(line + b"\n")
+                reader.feed(line)
+    if not kind:
+        files.transcript.unlink()
+    return kind, reader.facts

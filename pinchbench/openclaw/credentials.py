@@ -1,0 +1,145 @@
+"""What of the user's own OpenClaw state goes along into a private home: providers and credentials, read only."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import json5
+
+from pinchbench.errors import OpenClawError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Json = dict[str, object]
+
+# Sections of openclaw.json that say how to reach a model. Channels, agents, hooks and the like stay behind:
+# a benchmark must neither use nor disturb them.
+CARRIED_SECTIONS = ("models", "auth", "env", "secrets", "plugins")
+MAX_INCLUDE_DEPTH = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserState:
+    """The user's provider settings (`config`, by section) and stored auth profiles (by profile id)."""
+
+    config: Json = field(default_factory=dict)
+    profiles: Json = field(default_factory=dict)
+
+
+def user_state_dir(env: Mapping[str, str]) -> Path:
+    """Where the user's own OpenClaw keeps its state."""
+    if chosen := env.get("OPENCLAW_STATE_DIR"):
+        return Path(chosen).expanduser()
+    home = env.get("OPENCLAW_HOME") or env.get("HOME") or str(Path.home())
+    return Path(home).expanduser() / ".openclaw"
+
+
+def read_user_state(env: Mapping[str, str]) -> UserState:
+    """Read what a private home needs from the user's state. Blocks; writes nothing there, not even lock files.
+
+    Raises OpenClawError when the user's openclaw.json can't be read: without it the run might go to
+    another account than the user thinks.
+    """
+    state = user_state_dir(env)
+    chosen = env.get("OPENCLAW_CONFIG_PATH")
+    config_path = Path(chosen).expanduser() if chosen else state / "openclaw.json"
+    config = _read_config(config_path, 0) if config_path.is_file() else {}
+    carried = {name: config[name] for name in CARRIED_SECTIONS if name in config}
+    return UserState(config=carried, profiles=_read_profiles(state))
+
+
+def _read_config(path: Path, depth: int) -> Json:
+    if depth > MAX_INCLUDE_DEPTH:
+        raise OpenClawError(f"{path}: $include goes deeper than {MAX_INCLUDE_DEPTH} files; is it circular?")
+    try:
+        text = path.read_text(encoding="utf-8")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = json5.loads(text)
+    except (OSError, ValueError) as error:
+        raise OpenClawError(f"Your OpenClaw config {path} can't be read ({error}); mend it and run this again.") from error
+    if not isinstance(value, dict):
+        raise OpenClawError(f"Your OpenClaw config {path} is not an object; mend it and run this again.")
+    return _resolve(value, path.parent, depth)
+
+
+def _resolve(value: Json, folder: Path, depth: int) -> Json:
+    """Merge `$include` files in, deeply; keys beside an `$include` win over what it brings."""
+    own = {key: _resolve(one, folder, depth) if isinstance(one, dict) else one for key, one in value.items()}
+    includes = own.pop("$include", [])
+    merged: Json = {}
+    for name in [includes] if isinstance(includes, str) else includes if isinstance(includes, list) else []:
+        merged = merge(merged, _read_config(folder / str(name), depth + 1))
+    return merge(merged, own)
+
+
+def merge(base: Json, over: Json) -> Json:
+    """Merge two JSON objects, deeply where both hold an object; `over` wins elsewhere."""
+    out = dict(base)
+    for key, value in over.items():
+        old = out.get(key)
+        out[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return out
+
+
+def _read_profiles(state: Path) -> Json:
+    """The auth profiles of the user's main agent, wherever this user's releases have put them; later places win."""
+    main = state / "agents" / "main" / "agent"
+    found: Json = {}
+    for text in [
+        *_file(main / "auth-profiles.json"),
+        *_row(main / "openclaw-agent.sqlite", "SELECT store_json FROM auth_profile_store WHERE store_key = 'primary'"),
+        *_row(
+            state / "state" / "openclaw.sqlite",
+            "SELECT value_json FROM config_machine_state WHERE state_key = 'authProfiles.store'",
+        ),
+    ]:
+        try:
+            value = json.loads(text)
+        except ValueError:
+            continue
+        profiles = value.get("profiles") if isinstance(value, dict) else None
+        if isinstance(profiles, dict):
+            found |= profiles
+    return found
+
+
+def _file(path: Path) -> Iterator[str]:
+    if path.is_file():
+        yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def _row(database: Path, query: str) -> Iterator[str]:
+    if not database.is_file():
+        return
+    # Opening a database in WAL mode writes beside it, even to read: a copy is opened instead.
+    with tempfile.TemporaryDirectory(prefix="pinchbench-") as folder:
+        for suffix in ("", "-wal"):
+            if (part := Path(f"{database}{suffix}")).is_file():
+                shutil.copyfile(part, Path(folder) / f"copy.sqlite{suffix}")
+        try:
+            with closing(sqlite3.connect(Path(folder) / "copy.sqlite")) as copy:
+                row = copy.execute(query).fetchone()
+        except sqlite3.Error:
+            return  # a release that keeps its profiles elsewhere has no such table
+    if row is not None and isinstance(row[0], str):
+        yield row[0]
+
+
+def private_environment(env: Mapping[str, str], *, keep: str | None = None) -> dict[str, str]:
+    """The user's environment without what points OpenClaw at the user's own state and gateway.
+
+    Provider keys stay: they are the user's credentials for the model under test; so does the variable named `keep`.
+    """
+    return {
+        key: value for key, value in env.items() if key == keep or not key.startswith(("OPENCLAW_", "PINCHBENCH_"))
+    }

@@ -1,0 +1,340 @@
+"""An agent's home: private OpenClaw state, made once, cloned per slot, pointed at each trial's workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from anyio import to_thread
+
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.command import agent_id as make_agent_id
+from pinchbench.openclaw.credentials import Json, UserState, merge, user_state_dir
+from pinchbench.openclaw.install import cache_dir
+from pinchbench.openclaw.probe import run_short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.openclaw.command import OpenClaw
+
+# Tools that reach beyond the trial: other sessions, other agents, the user's channels, later times.
+DENIED_TOOLS = ("message", "sessions_spawn", "sessions_send", "cron", "gateway", "nodes")
+PLACEHOLDER_KEY = "pinchbench-placeholder"
+
+
+class Home(Protocol):
+    """Where a slot's agent lives. Two kinds: a private state of our own, and the user's own OpenClaw."""
+
+    @property
+    def agent_id(self) -> str:
+        """The agent this slot runs."""
+
+    @property
+    def state_dir(self) -> Path:
+        """OpenClaw's state folder: the sessions are below it."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment for OpenClaw."""
+
+    @property
+    def local(self) -> bool:
+        """Whether turns run embedded (`--local`) rather than through a gateway."""
+
+    async def prepare(self, workspace: Path) -> None:
+        """Point the agent's file tools at `workspace`, which exists. Called before each trial."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateHome:
+    """A private state folder. `template` is None for the template itself.
+
+    `base_env` is the environment without what points to the user's own OpenClaw (`private_environment`).
+
+    `prepare` makes the state anew from the template, so that no session, memory or setting of one trial
+    reaches the next.
+    """
+
+    root: Path
+    agent_id: str
+    openclaw: OpenClaw
+    base_env: Mapping[str, str]
+    provider: tuple[str, Json] | None = None
+    template: Path | None = None
+
+    @property
+    def state_dir(self) -> Path:
+        """`<root>/state`."""
+        return self.root / "state"
+
+    @property
+    def local(self) -> bool:
+        """A private home has no gateway."""
+        return True
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The user's environment, with OpenClaw's state, config and lock files moved into this home."""
+        return {
+            **self.base_env,
+            "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath)),
+            "OPENCLAW_STATE_DIR": str(self.state_dir),
+            "OPENCLAW_CONFIG_PATH": str(self.state_dir / "openclaw.json"),
+            "TMPDIR": str(self.root / "tmp"),
+            # compiled JavaScript, the same for every slot and run: saves seconds a trial
+            "NODE_COMPILE_CACHE": str(cache_dir() / "node-compile-cache"),
+            "NO_COLOR": "1",
+        }
+
+    async def prepare(self, workspace: Path) -> None:
+        """Make the state anew from the template and point the agent at `workspace`."""
+        await to_thread.run_sync(self._renew, workspace)
+
+    def _renew(self, workspace: Path) -> None:
+        assert self.template is not None, "the template is never prepared"  # noqa: S101
+        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.copytree(self.template, self.root, symlinks=True)
+        path = self.state_dir / "openclaw.json"
+        config = json.loads(path.read_text(encoding="utf-8").replace(json.dumps(str(self.template))[1:-1], str(self.root)))
+        agent_entry(config, self.agent_id)["workspace"] = str(workspace)
+        if self.provider is not None:
+            name, entry = self.provider
+            config = merge(config, {"models": {"providers": {name: entry}}})
+        write_private(path, json.dumps(config, indent=1))
+
+
+def agent_entry(config: Json, agent_id: str) -> Json:
+    """The agent's own object in an OpenClaw config, in whichever of the two shapes this release has.
+
+    Raises OpenClawError when it is in neither.
+    """
+    agents = config.get("agents")
+    if isinstance(agents, dict):
+        entries = agents.get("entries")
+        if isinstance(entries, dict) and isinstance(entry := entries.get(agent_id), dict):
+            return entry
+        for entry in agents.get("list") or []:
+            if isinstance(entry, dict) and entry.get("id") == agent_id:
+                return entry
+    raise OpenClawError(f"OpenClaw added no agent {agent_id} to its config; is this release of OpenClaw supported?")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only the user may read."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def private_config(model: str, user: UserState, provider: tuple[str, Json] | None, workspace: Path) -> Json:
+    """The config of a private home: the model as given, no fallbacks, the user's providers, nothing that reaches out."""
+    config: Json = {
+        "agents": {
+            "defaults": {
+                "model": {"primary": model, "fallbacks": []},
+                "skipBootstrap": True,  # no onboarding files in the workspace and the prompt
+                "workspace": str(workspace),
+            }
+        },
+        "tools": {"deny": list(DENIED_TOOLS)},
+        "session": {"maintenance": {"mode": "warn"}},  # saves some 5 CPU-seconds a trial on 2026.9.6 (measured)
+    }
+    config = merge(user.config, config)
+    if provider is not None:
+        name, entry = provider
+        config = merge(config, {"models": {"mode": "merge", "providers": {name: entry}}})
+    return config
+
+
+async def make_template(
+    root: Path,
+    *,
+    openclaw: OpenClaw,
+    model: str,
+    user: UserState,
+    env: Mapping[str, str],
+    provider: tuple[str, Json] | None = None,
+) -> PrivateHome:
+    """Make the home that all slots are cloned from, with `openclaw agents add`.
+
+    Takes 6 to 20 CPU-seconds of OpenClaw. Raises OpenClawError with OpenClaw's own words when it refuses.
+    """
+    home = PrivateHome(
+        root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider
+    )
+    for folder in (home.state_dir, root / "tmp", root / "workspace", cache_dir() / "node-compile-cache"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    config_path = home.state_dir / "openclaw.json"
+    config = private_config(model, user, provider, root / "workspace")
+    write_private(config_path, json.dumps(config, indent=1))
+    await add_agent(openclaw, home.env, home.agent_id, model, root / "workspace")
+    if user.profiles:
+        await _store_profiles(home, user.profiles)
+    # OpenClaw rewrote the config: keep what it added (the agent, migration marks), but our sections as they were
+    written = json.loads(config_path.read_text(encoding="utf-8"))
+    agent_entry(written, home.agent_id)
+    restored = {name: section for name, section in config.items() if name != "agents"}
+    write_private(config_path, json.dumps({**written, **restored}, indent=1))
+    return home
+
+
+async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, model: str, workspace: Path) -> None:
+    """Run `openclaw agents add`. Raises OpenClawError with what OpenClaw said when it fails."""
+    args = ["agents", "add", agent_id, "--model", model, "--workspace", str(workspace), "--non-interactive"]
+    done = await run_short(openclaw, args, env=env)
+    if done.returncode != 0:
+        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        raise OpenClawError(f"`openclaw agents add {agent_id}` failed (exit code {done.returncode}): {said[-500:]}")
+
+
+async def _store_profiles(home: PrivateHome, profiles: Json) -> None:
+    """Put the user's auth profiles where this release keeps them.
+
+    OpenClaw itself stores a placeholder; the row it chose is then given the user's profiles. So no knowledge of
+    a release's tables is needed.
+    """
+    args = ["models", "auth", "--agent", "main", "paste-api-key", "--provider", "pinchbench"]
+    done = await run_short(home.openclaw, args, env=home.env, stdin=PLACEHOLDER_KEY.encode() + b"\n")
+    stored = await to_thread.run_sync(_replace_placeholder, home.state_dir, profiles)
+    if not stored:
+        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        raise OpenClawError(
+            f"Your stored OpenClaw logins could not be carried into a private home ({said[-300:]});"
+            " give the provider's key as an environment variable, or use --isolation shared."
+        )
+
+
+def _replace_placeholder(state: Path, profiles: Json) -> bool:
+    text = json.dumps({"version": 1, "profiles": profiles})
+    for path in sorted(state.rglob("*.sqlite")):
+        with closing(sqlite3.connect(path)) as database:
+            for table, column in _json_columns(database):
+                found = database.execute(
+                    f'UPDATE "{table}" SET "{column}" = ? WHERE "{column}" LIKE ? AND "{column}" LIKE ?',  # noqa: S608
+                    (text, f"%{PLACEHOLDER_KEY}%", '%"profiles"%'),
+                )
+                if found.rowcount:
+                    database.commit()
+                    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    return True
+    legacy = state / "agents" / "main" / "agent" / "auth-profiles.json"
+    if legacy.is_file() and PLACEHOLDER_KEY in legacy.read_text(encoding="utf-8"):
+        write_private(legacy, text)
+        return True
+    return False
+
+
+def _json_columns(database: sqlite3.Connection) -> list[tuple[str, str]]:
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return [
+        (table, row[1])
+        for table in tables
+        for row in database.execute(f'PRAGMA table_info("{table}")')
+        if row[1] in ("store_json", "value_json")
+    ]
+
+
+def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None = None) -> PrivateHome:
+    """A slot's home, made from the template at each `prepare`. Nothing is written yet."""
+    return PrivateHome(
+        root=root,
+        agent_id=template.agent_id,
+        openclaw=template.openclaw,
+        base_env=template.base_env,
+        provider=provider,
+        template=template.root,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedHome:
+    """The user's own OpenClaw, as the seed document describes it; turns go through the user's gateway.
+
+    The agent's configured workspace is `link`, a symbolic link that is re-pointed before each trial.
+    """
+
+    agent_id: str
+    state_dir: Path
+    link: Path
+    openclaw: OpenClaw
+    base_env: Mapping[str, str]
+
+    @property
+    def local(self) -> bool:
+        """The seed's command line: through the gateway."""
+        return False
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The user's environment as it is, with OpenClaw's own Node first on PATH."""
+        return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
+
+    async def prepare(self, workspace: Path) -> None:
+        """Point the link at `workspace`, atomically."""
+        fresh = self.link.with_name(f"{self.link.name}.new")
+        fresh.unlink(missing_ok=True)  # noqa: ASYNC240 - three system calls
+        fresh.symlink_to(workspace)
+        fresh.replace(self.link)
+
+
+async def ensure_shared(
+    openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str]
+) -> SharedHome:
+    """Make sure the user's OpenClaw has this slot's agent, with `link` as its workspace.
+
+    An agent that existed before is kept and pointed at `link` with `openclaw config set`. Not for concurrent use:
+    OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's words.
+    """
+    home = SharedHome(
+        agent_id=make_agent_id(model, slot), state_dir=user_state_dir(env), link=link, openclaw=openclaw, base_env=env
+    )
+    agents = await _list_agents(openclaw, home.env)
+    workspaces = {str(one.get("id")): one.get("workspace") for one in agents}
+    if home.agent_id not in workspaces:
+        # `agents add` wants to make the folder itself; the link takes its place after that
+        await add_agent(openclaw, home.env, home.agent_id, model, link)
+        await to_thread.run_sync(_make_room, link)
+    elif workspaces[home.agent_id] != str(link):
+        await _set_workspace(openclaw, home, agents)
+    return home
+
+
+def _make_room(link: Path) -> None:
+    if link.is_dir() and not link.is_symlink():
+        shutil.rmtree(link)  # made a moment ago by `agents add`, below this run's own folder
+
+
+async def _list_agents(openclaw: OpenClaw, env: Mapping[str, str]) -> list[Json]:
+    done = await run_short(openclaw, ["agents", "list", "--json"], env=env)
+    try:
+        agents = json.loads(done.stdout)
+    except ValueError:
+        agents = None
+    if done.returncode != 0 or not isinstance(agents, list):
+        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        raise OpenClawError(f"`openclaw agents list` failed (exit code {done.returncode}): {said[-500:]}")
+    return [one for one in agents if isinstance(one, dict)]
+
+
+async def _set_workspace(openclaw: OpenClaw, home: SharedHome, agents: list[Json]) -> None:
+    listed = next(number for number, one in enumerate(agents) if one.get("id") == home.agent_id)
+    said = ""
+    # newer releases keep agents by id, older ones in a list in the order `agents list` shows
+    for path in (f"agents.entries.{home.agent_id}.workspace", f"agents.list[{listed}].workspace"):
+        done = await run_short(openclaw, ["config", "set", path, str(home.link)], env=home.env)
+        if done.returncode == 0:
+            break
+        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+    agents = await _list_agents(openclaw, home.env)
+    if next((one.get("workspace") for one in agents if one.get("id") == home.agent_id), None) != str(home.link):
+        raise OpenClawError(
+            f"The agent {home.agent_id} exists in your OpenClaw with another workspace, and that can't be changed: "
+            f"{said[-300:]} Remove it with `openclaw agents delete {home.agent_id}` and run this again."
+        )

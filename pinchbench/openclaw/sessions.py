@@ -1,0 +1,175 @@
+"""Session stores of OpenClaw, JSONL files and SQLite, behind one Protocol."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Protocol
+
+import zstandard
+from anyio import to_thread
+
+from pinchbench.process.follow import Follower
+from pinchbench.process.lines import LineSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_EVENT_BYTES = 64 * 1024 * 1024  # of one event; what is longer is cut and counted as damage
+READ_BYTES = 1024 * 1024
+ROWS_AT_ONCE = 200
+BUSY_S = 2.0  # how long a reader waits for a writer's lock
+
+
+class SessionStore(Protocol):
+    """Where one session's events lie. Events are raw JSON lines without a newline."""
+
+    async def poll(self) -> list[bytes]:
+        """Return what is new since the last poll; empty when nothing is. Cancellation loses nothing."""
+
+    def lines(self) -> Iterator[bytes] | None:
+        """Read all events from the beginning, None when the session is not in this store. Blocks."""
+
+    async def close(self) -> None:
+        """Let go of open files."""
+
+
+class JsonlStore:
+    """A session as OpenClaw up to 2026.7 keeps it: one file, one event a line."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` need not exist yet."""
+        self._path = path
+        self._follower = Follower(path)
+        self._splitter = LineSplitter(max_line_bytes=MAX_EVENT_BYTES)
+
+    async def poll(self) -> list[bytes]:
+        """Return the lines finished since the last poll."""
+        return [line.data for line in self._splitter.feed(await self._follower.read())]
+
+    def lines(self) -> Iterator[bytes] | None:
+        """Read the whole file in bounded memory; its unfinished last line included."""
+        return self._read() if self._path.is_file() else None
+
+    def _read(self) -> Iterator[bytes]:
+        splitter = LineSplitter(max_line_bytes=MAX_EVENT_BYTES)
+        with self._path.open("rb") as file:
+            while chunk := file.read(READ_BYTES):
+                yield from (line.data for line in splitter.feed(chunk))
+        if (last := splitter.finish()) is not None:
+            yield last.data
+
+    async def close(self) -> None:
+        """Close the followed file."""
+        await self._follower.__aexit__(None, None, None)
+
+
+class SqliteStore:
+    """A session as OpenClaw from 2026.8 on keeps it: rows of `transcript_events`, one event a row.
+
+    Opened read-only for each look, so that the agent's own writing and checkpoints are never in the way.
+    """
+
+    def __init__(self, database: Path, session_id: str) -> None:
+        """`database` need not exist yet."""
+        self._database = database
+        self._session_id = session_id
+        self._seen = -1
+        self._stamp: tuple[int, ...] = ()
+
+    async def poll(self) -> list[bytes]:
+        """Return the rows added since the last poll. A look at an unchanged database costs two `stat`s."""
+        stamp = self._changed()
+        if stamp == self._stamp:
+            return []
+        rows = await to_thread.run_sync(self._fetch, self._seen)
+        if len(rows) < ROWS_AT_ONCE:
+            self._stamp = stamp
+        if rows:
+            self._seen = rows[-1][0]
+        return [event for _, event in rows]
+
+    def lines(self) -> Iterator[bytes] | None:
+        """Read all rows, some hundred at a time."""
+        first = self._fetch(-1)
+        return self._pages(first) if first else None
+
+    def _pages(self, rows: list[tuple[int, bytes]]) -> Iterator[bytes]:
+        while rows:
+            yield from (event for _, event in rows)
+            rows = self._fetch(rows[-1][0])
+
+    async def close(self) -> None:
+        """Nothing is held open between looks."""
+
+    def _changed(self) -> tuple[int, ...]:
+        stamp: list[int] = []
+        for path in (self._database, f"{self._database}-wal"):
+            try:
+                info = os.stat(path)  # noqa: PTH116 - microseconds, called ten times a second and slot
+            except OSError:
+                stamp += [0, 0]
+            else:
+                stamp += [info.st_mtime_ns, info.st_size]
+        return tuple(stamp)
+
+    def _fetch(self, after: int) -> list[tuple[int, bytes]]:
+        if not self._database.is_file():
+            return []
+        try:
+            with closing(sqlite3.connect(f"{self._database.as_uri()}?mode=ro", uri=True, timeout=BUSY_S)) as database:
+                rows = database.execute(
+                    "SELECT seq, event_json, event_zstd FROM transcript_events"
+                    " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+                    (self._session_id, after, ROWS_AT_ONCE),
+                ).fetchall()
+        except sqlite3.Error:
+            # being created, migrated or checkpointed, or another release's table: the next look tells
+            return []
+        return [(seq, _event(text, packed)) for seq, text, packed in rows]
+
+
+def _event(text: object, packed: object) -> bytes:
+    if isinstance(text, str):
+        return text.encode("utf-8", "replace")
+    if isinstance(packed, bytes):
+        try:
+            return zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_EVENT_BYTES)
+        except zstandard.ZstdError:
+            return packed
+    return b""
+
+
+class AnyStore:
+    """Whichever of the two stores an agent turns out to use for a session.
+
+    Which one is decided by what is there, never by the release's number.
+    """
+
+    def __init__(self, state_dir: Path, agent_id: str, session_id: str) -> None:
+        """Look for the session of `agent_id` under OpenClaw's `state_dir`."""
+        agent = state_dir / "agents" / agent_id
+        self._jsonl = JsonlStore(agent / "sessions" / f"{session_id}.jsonl")
+        self._sqlite = SqliteStore(agent / "agent" / "openclaw-agent.sqlite", session_id)
+
+    async def poll(self) -> list[bytes]:
+        """Return what is new in either store."""
+        return await self._jsonl.poll() or await self._sqlite.poll()
+
+    def lines(self) -> Iterator[bytes] | None:
+        """Read all events; None when neither store knows the session."""
+        lines = self._jsonl.lines()
+        return self._sqlite.lines() if lines is None else lines
+
+    def kind(self) -> str:
+        """`jsonl`, `sqlite`, or empty while the session is in neither."""
+        if self._jsonl.lines() is not None:
+            return "jsonl"
+        return "sqlite" if self._sqlite.lines() is not None else ""
+
+    async def close(self) -> None:
+        """Let go of open files."""
+        await self._jsonl.close()
+        await self._sqlite.close()

@@ -1,0 +1,218 @@
+"""Events of a session into usage, tool calls, answer and damage (pure)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from pinchbench.model import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Event: TypeAlias = dict[str, object]
+
+RECORD_START = '{"type"'
+MAX_RESYNCS = 64  # tries to find a record inside a damaged line: bounds the work on hostile input
+INTERNAL_PROVIDER = "openclaw"  # assistant messages that OpenClaw writes itself (delivery mirrors, notices)
+FALLBACK_NOTE = "Continue where you left off"  # what OpenClaw tells the next model when it falls back
+UNFINISHED = frozenset({"toolUse", "error", "aborted"})  # stop reasons after which no final answer stands
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParsedLine:
+    """The events of one transcript line: one when all is well. Raw pieces stand as `{"raw", "parse_error"}`."""
+
+    events: tuple[Event, ...]
+    damaged: bool = False
+
+
+def parse_line(line: bytes) -> ParsedLine:
+    """Read one line of a transcript, whatever state it is in.
+
+    A torn line, or two records spliced onto one, is searched for whole records; what is left over is kept
+    as `{"raw": text, "parse_error": why}` in its place. Blank lines hold no events. Never raises.
+    """
+    text = line.decode("utf-8", "replace").strip()
+    if not text:
+        return ParsedLine(events=())
+    value, problem = _decode(text)
+    if isinstance(value, dict):
+        return ParsedLine(events=(value,))
+    return ParsedLine(events=tuple(_resynchronise(text, problem)), damaged=True)
+
+
+def _decode(text: str) -> tuple[object, str]:
+    try:
+        return json.loads(text), "not a JSON object"
+    except (ValueError, RecursionError) as error:
+        return None, str(error)
+
+
+def _resynchronise(text: str, problem: str) -> Iterator[Event]:
+    decoder = json.JSONDecoder()
+    kept = 0  # everything before this place has been given out
+    at = text.find(RECORD_START)
+    for _ in range(MAX_RESYNCS):
+        if at < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            value, end = None, at + 1
+        # parts inside a torn record begin with "type" too; only whole records have a time as well
+        if isinstance(value, dict) and isinstance(value.get("timestamp"), str):
+            if text[kept:at].strip():
+                yield {"raw": text[kept:at], "parse_error": problem}
+            yield value
+            kept = end
+        else:
+            end = at + 1
+        at = text.find(RECORD_START, end)
+    if text[kept:].strip():
+        yield {"raw": text[kept:], "parse_error": problem}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranscriptFacts:
+    """What a transcript says, counted.
+
+    `events` counts events and raw pieces, `damaged` the lines that could not be read whole. `models` are the
+    distinct `provider/model` that answered, in order. `answered` is true when the last message is a final
+    answer. `error` is the last provider error, empty once a later call succeeded.
+    """
+
+    events: int = 0
+    damaged: int = 0
+    usage: Usage = Usage()
+    models: tuple[str, ...] = ()
+    tool_calls: int = 0
+    user_messages: int = 0
+    final_text: str = ""
+    answered: bool = False
+    fallback: bool = False
+    error: str = ""
+
+
+class TranscriptReader:
+    """Takes the lines of a transcript one after another; `facts` is true after each. Memory stays flat."""
+
+    def __init__(self) -> None:
+        """Start with nothing read."""
+        self._events = 0
+        self._damaged = 0
+        self._usage = Usage()
+        self._models: list[str] = []
+        self._tool_calls = 0
+        self._user_messages = 0
+        self._final_text = ""
+        self._answered = False
+        self._fallback = False
+        self._error = ""
+
+    @property
+    def facts(self) -> TranscriptFacts:
+        """All that is known so far."""
+        return TranscriptFacts(
+            events=self._events,
+            damaged=self._damaged,
+            usage=self._usage,
+            models=tuple(self._models),
+            tool_calls=self._tool_calls,
+            user_messages=self._user_messages,
+            final_text=self._final_text,
+            answered=self._answered,
+            fallback=self._fallback or len(self._models) > 1,
+            error=self._error,
+        )
+
+    def feed(self, line: bytes) -> tuple[Event, ...]:
+        """Take one line, return its events."""
+        parsed = parse_line(line)
+        self._damaged += parsed.damaged
+        for event in parsed.events:
+            self._events += 1
+            message = event.get("message")
+            if event.get("type") == "message" and isinstance(message, dict):
+                self._message(message)
+        return parsed.events
+
+    def _message(self, message: Mapping[str, object]) -> None:
+        match message.get("role"):
+            case "user":
+                self._user_messages += 1
+                self._answered = False
+                self._fallback = self._fallback or FALLBACK_NOTE in text_of(message)
+            case "toolResult":
+                self._answered = False
+            case "assistant":
+                self._assistant(message)
+
+    def _assistant(self, message: Mapping[str, object]) -> None:
+        if message.get("provider") == INTERNAL_PROVIDER:
+            return
+        stop = message.get("stopReason")
+        calls = sum(part.get("type") == "toolCall" for part in parts_of(message))
+        self._tool_calls += calls
+        self._answered = calls == 0 and stop not in UNFINISHED
+        if stop == "error":
+            self._error = str(message.get("errorMessage") or "the provider answered with an error")
+            return
+        self._error = ""
+        if self._answered:
+            self._final_text = text_of(message)
+        self._usage += _usage(message.get("usage"))
+        model = f"{message.get('provider')}/{message.get('model')}"
+        if model not in self._models:
+            self._models.append(model)
+
+
+def _usage(value: object) -> Usage:
+    usage = value if isinstance(value, dict) else {}
+    cost = usage.get("cost")
+    return Usage(
+        requests=1,
+        input_tokens=_count(usage.get("input")),
+        output_tokens=_count(usage.get("output")),
+        cache_read_tokens=_count(usage.get("cacheRead")),
+        cache_write_tokens=_count(usage.get("cacheWrite")),
+        total_tokens=_count(usage.get("totalTokens")),
+        cost_usd=_amount(cost.get("total") if isinstance(cost, dict) else None),
+    )
+
+
+def _amount(value: object) -> float:
+    number = float(value) if isinstance(value, int | float) else 0.0
+    return number if 0 <= number < float("inf") else 0.0
+
+
+def _count(value: object) -> int:
+    return int(_amount(value))
+
+
+def parts_of(message: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The content parts of a message; a plain string counts as one text part (newer releases write those)."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def text_of(message: Mapping[str, object]) -> str:
+    """The text parts of a message, joined by newlines."""
+    return "\n".join(str(part.get("text", "")) for part in parts_of(message) if part.get("type") == "text")
+
+
+def describe(event: Mapping[str, object]) -> str:
+    """One line that says what the agent is doing; empty when the event says nothing about that."""
+    message = event.get("message")
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return ""
+    for part in parts_of(message):
+        if part.get("type") == "toolCall":
+            arguments = part.get("arguments")
+            values = arguments.values() if isinstance(arguments, dict) else ()
+            first = next((str(value) for value in values if isinstance(value, str)), "")
+            return f"{part.get('name')} {first}".strip()
+    return text_of(message)

@@ -1,0 +1,70 @@
+"""Tail any growing file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import aiofiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from aiofiles.threadpool.binary import AsyncBufferedReader
+
+CHUNK_BYTES = 256 * 1024
+
+
+class Follower:
+    """Reads what has been added to a file since the last look.
+
+    The file need not exist yet; one that shrank or was replaced is read from its beginning. A look at a file
+    that has not grown costs one `stat`. Use as an async context manager: it owns the open file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened until the first `read`."""
+        self._path = path
+        self._file: AsyncBufferedReader | None = None
+        self._inode = 0
+        self._offset = 0
+
+    async def __aenter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        await self._close()
+
+    async def read(self) -> bytes:
+        """Return the next at most `CHUNK_BYTES` new bytes; empty when there are none now.
+
+        Cancellation loses nothing: the next call reads the same bytes again.
+        """
+        try:
+            info = os.stat(self._path)  # noqa: ASYNC240, PTH116 - microseconds, where a thread costs a hundred
+        except OSError:
+            return b""
+        if self._file is not None and (info.st_ino != self._inode or info.st_size < self._offset):
+            await self._close()
+        if info.st_size <= self._offset:
+            return b""
+        if self._file is None:
+            self._file = await aiofiles.open(self._path, "rb", buffering=0)  # type: ignore[assignment]
+            self._inode = info.st_ino
+        assert self._file is not None  # noqa: S101 - for the type checker
+        await self._file.seek(self._offset)
+        data = await self._file.read(CHUNK_BYTES)
+        self._offset += len(data)
+        return data
+
+    async def _close(self) -> None:
+        file, self._file = self._file, None
+        self._offset = 0
+        if file is not None:
+            await file.close()

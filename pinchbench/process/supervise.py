@@ -1,0 +1,287 @@
+"""Run one process under a guardian, within a time limit; nothing it started survives."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import CancelScope, Event, create_task_group, move_on_after, to_thread
+
+from pinchbench.process.leftovers import MARKER, end_marked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+GUARDIAN = Path(__file__).with_name("guardian.py")
+GRACE_S = 10.0  # OpenClaw needs about 5 s to end after SIGTERM (measured on 2026.9.6)
+ORPHAN_GRACE_S = 0.5  # when the runner is gone nobody waits for a tidy end; all must be dead within 1 s
+SWEEP_S = 1.0  # for what the agent left running after its own end
+OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together
+START_LIMIT_S = 60.0  # a guardian starts in 20 ms; a machine in deep swap may take far longer
+REPORT_MARGIN_S = 8.0  # SIGKILL rounds (at most 5 s) and the report, after the grace
+LEVELS = ("guardian", "session")
+
+
+class EndReason(StrEnum):
+    """Why a supervised process ended."""
+
+    EXITED = "exited"
+    STOPPED = "stopped"
+    TIMED_OUT = "timed_out"
+    OUTPUT_LIMIT = "output_limit"
+    NOT_STARTED = "not_started"
+    GUARDIAN_LOST = "guardian_lost"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How long and how much. Seconds and bytes; all positive."""
+
+    grace_s: float = GRACE_S
+    orphan_grace_s: float = ORPHAN_GRACE_S
+    sweep_s: float = SWEEP_S
+    output_limit_bytes: int = OUTPUT_LIMIT_BYTES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leftover:
+    """A process that was still there when the one that was run had ended."""
+
+    pid: int
+    command: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProcessSpec:
+    """What to run. `stdout` and `stderr` are files that are appended to; stdin is empty.
+
+    `marker` is put into the environment as `PINCHBENCH_TRIAL` and reaches every descendant.
+    """
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stdout: Path
+    stderr: Path
+    marker: str
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProcessEnd:
+    """How it ended.
+
+    `exit_code` is negative for a signal, as in `subprocess`; None where none is known. `duration_s` runs from
+    the spawn to the end of the last process of the tree, `ran_s` to the moment the end was decided (exit, limit
+    or stop). `cpu_s` is the tree's CPU time, `peak_rss_bytes` its largest process. `error` says why it did not start.
+    `level` is how it was contained: `guardian` (nothing escapes) or `session`.
+    """
+
+    reason: EndReason
+    exit_code: int | None = None
+    ran_s: float = 0.0
+    duration_s: float = 0.0
+    leftovers: tuple[Leftover, ...] = ()
+    killed: int = 0
+    cpu_s: float = 0.0
+    peak_rss_bytes: int = 0
+    level: str = "guardian"
+    error: str = ""
+    not_found: bool = False
+
+
+class Leave:
+    """Words to a running process from outside: end it politely, or at once.
+
+    `stop` asks for a proper end now; the process counts as `STOPPED`. `hurry` cuts every grace short.
+    Both events may be shared by many processes.
+    """
+
+    def __init__(self, *, stop: Event | None = None, hurry: Event | None = None) -> None:
+        """Create inside an event loop."""
+        self.stop = stop or Event()
+        self.hurry = hurry or Event()
+
+
+class _Guard:
+    """The runner's end of the conversation with one guardian."""
+
+    def __init__(self, ours: socket.socket) -> None:
+        self._ours = ours
+        self.started = Event()  # or failed
+        self.ended = Event()  # the report is here, or never will be
+        self.report: dict[str, object] | None = None
+        self.failure: dict[str, object] | None = None
+
+    def say(self, word: str) -> None:
+        try:
+            self._ours.send(word.encode() + b"\n")
+        except OSError:
+            pass  # it has ended meanwhile, and said so
+
+    async def listen(self) -> None:
+        held = b""
+        while True:
+            try:
+                data = self._ours.recv(65536)
+            except BlockingIOError:
+                await anyio.wait_readable(self._ours)
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                break
+            *lines, held = (held + data).split(b"\n")
+            for line in lines:
+                self._take(json.loads(line))
+        self.started.set()
+        self.ended.set()
+
+    def _take(self, message: dict[str, object]) -> None:
+        match message["event"]:
+            case "started":
+                self.started.set()
+            case "failed":
+                self.failure = message
+            case _:
+                self.report = message
+
+
+def contain_level() -> str:
+    """How trials are contained here: `guardian` on Linux, `session` elsewhere."""
+    return "guardian" if sys.platform.startswith("linux") else "session"
+
+
+async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None = None, level: str = "") -> ProcessEnd:
+    """Run `spec` until it exits, `timeout_s` seconds have passed since its start, or `leave.stop` is set.
+
+    On return, and also when this call is cancelled, every process it started is dead: within the grace
+    (plus `REPORT_MARGIN_S` at the very most). A cancel ends the tree first, shielded and bounded, and then goes on.
+    An executable that can't be started is a value (`NOT_STARTED`), never an exception.
+    """
+    leave = leave or Leave()
+    level = level or contain_level()
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    guard = _Guard(ours)
+    spawned_at = ended_at = anyio.current_time()
+    timed_out = False
+    try:
+        async with create_task_group() as group:
+            lifeline = CancelScope(shield=True)
+            group.start_soon(_run_guardian, spec, level, theirs, lifeline, guard)
+            listener = CancelScope(shield=True)
+            group.start_soon(_in_scope, listener, guard.listen)
+            try:
+                with move_on_after(START_LIMIT_S):
+                    await guard.started.wait()
+                spawned_at = anyio.current_time()
+                with move_on_after(timeout_s) as limit:
+                    await _first(guard.ended, leave.stop)
+                timed_out = limit.cancelled_caught and not guard.ended.is_set()
+            finally:
+                ended_at = anyio.current_time()
+                await _end(guard, leave, spec.limits)
+                lifeline.cancel()
+                listener.cancel()
+    finally:
+        ours.close()
+        theirs.close()
+        if guard.report is None and guard.failure is None or level == "session":
+            # The guardian itself is gone, or could not see everybody: the marker finds who is left.
+            with CancelScope(shield=True):
+                await to_thread.run_sync(end_marked, spec.marker)
+    now = anyio.current_time()
+    return _outcome(guard, timed_out=timed_out, level=level, ran_s=ended_at - spawned_at, duration_s=now - spawned_at)
+
+
+async def _run_guardian(
+    spec: ProcessSpec, level: str, theirs: socket.socket, lifeline: CancelScope, guard: _Guard
+) -> None:
+    settings = {**asdict(spec.limits), "subreaper": level == "guardian"}
+    # psutil, which the weaker level needs, lives in site-packages
+    python = [sys.executable, "-I", "-S"] if level == "guardian" else [sys.executable, "-I"]
+    argv = [*python, str(GUARDIAN), str(theirs.fileno()), json.dumps(settings), *spec.argv]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    out = os.open(spec.stdout, flags, 0o600)
+    err = os.open(spec.stderr, flags, 0o600)
+    try:
+        with lifeline:
+            await anyio.run_process(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=spec.cwd,
+                env={**spec.env, MARKER: spec.marker},
+                check=False,
+                start_new_session=True,
+                pass_fds=(theirs.fileno(),),
+            )
+    except OSError as error:
+        guard.failure = {"message": str(error), "errno": error.errno}
+    finally:
+        os.close(out)
+        os.close(err)
+        theirs.close()  # the last one outside the guardian: now its end is seen as end of file
+
+
+async def _in_scope(scope: CancelScope, call: partial[None] | object) -> None:
+    with scope:
+        await call()  # type: ignore[operator]
+
+
+async def _first(*events: Event) -> None:
+    async with create_task_group() as group:
+
+        async def wait(event: Event) -> None:
+            await event.wait()
+            group.cancel_scope.cancel()
+
+        for event in events:
+            group.start_soon(wait, event)
+
+
+async def _end(guard: _Guard, leave: Leave, limits: Limits) -> None:
+    """Make the guardian end its tree, if it still has one; shielded, and bounded by grace and margin."""
+    with move_on_after(limits.grace_s + limits.sweep_s + REPORT_MARGIN_S, shield=True):
+        if not guard.ended.is_set():
+            guard.say("kill" if leave.hurry.is_set() else "stop")
+            if not leave.hurry.is_set():
+                await _first(guard.ended, leave.hurry)
+                guard.say("kill")
+        await guard.ended.wait()
+
+
+def _outcome(guard: _Guard, *, timed_out: bool, level: str, ran_s: float, duration_s: float) -> ProcessEnd:
+    if guard.failure is not None:
+        return ProcessEnd(
+            reason=EndReason.NOT_STARTED,
+            error=str(guard.failure["message"]),
+            not_found=guard.failure.get("errno") == 2,  # noqa: PLR2004 - ENOENT
+            level=level,
+        )
+    report = guard.report
+    if report is None:
+        return ProcessEnd(
+            reason=EndReason.GUARDIAN_LOST,
+            error="the guardian of this trial died",
+            ran_s=ran_s,
+            duration_s=duration_s,
+            level=level,
+        )
+    reason = EndReason.TIMED_OUT if timed_out else EndReason(str(report["reason"]))
+    ended = {"ran_s": round(ran_s, 3), "duration_s": round(duration_s, 3)}
+    fields = {name: report[name] for name in ("exit_code", "killed", "cpu_s", "peak_rss_bytes", "level")}
+    leftovers = tuple(Leftover(**one) for one in report["leftovers"])  # type: ignore[attr-defined]
+    return ProcessEnd(reason=reason, leftovers=leftovers, **ended, **fields)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""The files of a run: the journal, what is derived from it, and where they lie."""

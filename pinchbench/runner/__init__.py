@@ -1,0 +1,1 @@
+"""The run itself: what is tried in which order, and the nursery that drives it."""

@@ -1,0 +1,119 @@
+"""N workers over one stream of trials; each owns a slot."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from anyio import BrokenResourceError
+
+from pinchbench.model import OutputLine, TrialActivity, TrialBegan
+from pinchbench.openclaw.agent import OpenClawAgent, Watch
+from pinchbench.process.supervise import Leave
+from pinchbench.results.records import Record, TrialFinished, TrialStarted
+from pinchbench.runner.slots import slot_name
+from pinchbench.runner.trial import TrialPlace, run_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from pinchbench.config import RunConfig
+    from pinchbench.demo.script import ScriptedTurn
+    from pinchbench.demo.server import ScriptedModel
+    from pinchbench.model import Event, Outcome, Trial, TrialKey, Usage
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.home import Home
+    from pinchbench.results.store import RunFiles
+    from pinchbench.runner.interrupt import Interrupt
+
+
+class Pool:
+    """What the workers of a run share. Each worker runs `work` with its own clones of the two streams."""
+
+    def __init__(
+        self,
+        *,
+        config: RunConfig,
+        openclaw: OpenClaw,
+        run_id: str,
+        files: RunFiles,
+        interrupt: Interrupt,
+        emit: Callable[[Event], None],
+        scripted: ScriptedModel | None,
+        scripts: Mapping[str, tuple[ScriptedTurn, ...]],
+    ) -> None:
+        """`scripts` holds what the scripted model plays, by task id; empty without one."""
+        self._config = config
+        self._openclaw = openclaw
+        self._run_id = run_id
+        self._files = files
+        self._interrupt = interrupt
+        self._emit = emit
+        self._scripted = scripted
+        self._scripts = scripts
+
+    async def work(
+        self,
+        slot: int,
+        home: Home,
+        trials: MemoryObjectReceiveStream[Trial],
+        records: MemoryObjectSendStream[Record],
+    ) -> None:
+        """Run trials one after another until there are none left or the run is asked to stop.
+
+        Owns the two streams it is given. Records go by `send_nowait` into a stream without bound, so that an
+        outcome is handed over in a cancelled scope as well.
+        """
+        agent = OpenClawAgent(
+            openclaw=self._openclaw, home=home, thinking=self._config.thinking, linger_s=self._config.linger_s
+        )
+        with trials, records:
+            async for trial in trials:
+                if self._interrupt.stop.is_set():
+                    break
+                await self._run(trial, slot, agent, records)
+
+    async def _run(
+        self, trial: Trial, slot: int, agent: OpenClawAgent, records: MemoryObjectSendStream[Record]
+    ) -> None:
+        key = trial.key
+        place = TrialPlace(
+            slot=slot,
+            agent=agent,
+            run_id=self._run_id,
+            run_folder=self._config.run_root / self._run_id,
+            files=self._files,
+            leave=Leave(stop=self._interrupt.stop, hurry=self._interrupt.hurry),
+            watch=self._watch(slot, key),
+            before_turn=partial(self._play, slot, key) if self._scripted is not None else None,
+        )
+        _hand_over(records, TrialStarted(key=key, slot=slot, attempt=1, at=time.time()))
+        self._emit(TrialBegan(slot=slot, key=key, timeout_s=trial.timeout_s))
+
+        def done(outcome: Outcome) -> None:
+            _hand_over(records, TrialFinished(outcome=outcome))
+
+        await run_trial(trial, place, done)
+
+    def _watch(self, slot: int, key: TrialKey) -> Watch:
+        def activity(text: str, usage: Usage) -> None:
+            self._emit(TrialActivity(slot=slot, key=key, text=text, usage=usage))
+
+        def output(stream: str, text: str) -> None:
+            self._emit(OutputLine(key=key, stream=stream, text=text))
+
+        return Watch(activity=activity, output=output if self._config.verbose else None)
+
+    def _play(self, slot: int, key: TrialKey, turn: int) -> None:
+        assert self._scripted is not None  # noqa: S101 - only called for scripted models
+        self._scripted.play(slot_name(slot), key, self._scripts[key.task_id][turn])
+
+
+def _hand_over(records: MemoryObjectSendStream[Record], record: Record) -> None:
+    # the writer is gone only when it failed: then its error ends the run, and is the one to be told
+    with suppress(BrokenResourceError):
+        records.send_nowait(record)

@@ -1,0 +1,64 @@
+"""What was asked and what ran it: the contents of run.json."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinchbench.process.supervise import contain_level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pinchbench.config import RunConfig
+    from pinchbench.model import Suite, Trial
+    from pinchbench.openclaw.command import OpenClaw
+
+
+def versions(openclaw: OpenClaw, node: str) -> dict[str, str]:
+    """The releases of everything that takes part."""
+    return {
+        "pinchbench_async": version("pinchbench-async"),
+        "openclaw": openclaw.version,
+        "node": node,
+        "python": platform.python_version(),
+        "os": platform.platform(),
+        "machine": platform.machine(),
+    }
+
+
+def provenance(
+    *,
+    config: RunConfig,
+    suite: Suite,
+    trials: Sequence[Trial],
+    run_id: str,
+    created_at: float,
+    releases: Mapping[str, str],
+    agents: Sequence[str],
+    skipped: Sequence[str],
+) -> dict[str, object]:
+    """Everything a reader needs to know what the numbers of this run are numbers of. Holds no keys."""
+    tasks = {trial.key.task_id: trial.task for trial in trials}
+    return {
+        "run_id": run_id,
+        "created_at": created_at,
+        "config": {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()},
+        "versions": dict(releases),
+        "containment": contain_level(),
+        "agents": list(agents),
+        "suite": {"folder": str(suite.root), "tasks": len(suite.tasks), "skipped_broken": list(skipped)},
+        "tasks": {
+            task_id: {
+                "digest": task.digest,
+                "category": task.category,
+                "grading_type": task.grading_type.value,
+                "timeout_s": task.timeout_s * config.timeout_multiplier,
+            }
+            for task_id, task in tasks.items()
+        },
+        "plan": [[trial.key.task_id, trial.key.repetition] for trial in trials],
+    }

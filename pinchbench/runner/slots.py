@@ -1,0 +1,94 @@
+"""The slots' homes: private clones of one template, or agents in the user's own OpenClaw."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.config import Isolation
+from pinchbench.openclaw.credentials import private_environment, read_user_state
+from pinchbench.openclaw.home import clone, ensure_shared, make_template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pinchbench.config import RunConfig
+    from pinchbench.demo.server import ScriptedModel
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.credentials import Json
+    from pinchbench.openclaw.home import Home
+
+HOMES = ".homes"
+
+
+def slot_name(slot: int) -> str:
+    """The name of a slot in paths and URLs: `slot-1`."""
+    return f"slot-{slot}"
+
+
+async def make_homes(
+    config: RunConfig, openclaw: OpenClaw, run_folder: Path, *, slots: int, scripted: ScriptedModel | None
+) -> tuple[Home, ...]:
+    """Make one home for each slot below `run_folder`, or one agent for each in the user's own OpenClaw.
+
+    Raises OpenClawError when OpenClaw refuses.
+    """
+    if config.isolation is Isolation.SHARED:
+        # one after another: OpenClaw's own commands race on openclaw.json
+        homes: list[Home] = []
+        for slot in range(1, slots + 1):
+            link = run_folder / ("workspace" if slot == 1 else f"workspace-{slot}")
+            homes.append(await ensure_shared(openclaw, model=config.model, slot=slot, link=link, env=os.environ))
+        return tuple(homes)
+    user = await to_thread.run_sync(read_user_state, os.environ)
+    env = private_environment(os.environ, keep=config.api_key_env)
+    root = run_folder / HOMES
+    template = await make_template(
+        root / "template",
+        openclaw=openclaw,
+        model=config.model,
+        user=user,
+        env=env,
+        provider=_provider(config, scripted, slot_name(1)),
+    )
+    return tuple(
+        clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
+        for slot in range(1, slots + 1)
+    )
+
+
+def _provider(config: RunConfig, scripted: ScriptedModel | None, slot: str) -> tuple[str, Json] | None:
+    """The provider entry that goes into a private config, when the run brings an endpoint of its own."""
+    name, _, model_id = config.model.partition("/")
+    if scripted is not None:
+        from pinchbench.demo.server import provider_config  # noqa: PLC0415 - a web server, for demo models only
+
+        return name, provider_config(scripted, slot, model_id)
+    if config.base_url is None:
+        return None
+    return name, endpoint(config.base_url, model_id, config.api_key_env)
+
+
+def endpoint(base_url: str, model_id: str, api_key_env: str | None) -> Json:
+    """OpenClaw's provider entry for an OpenAI-compatible endpoint.
+
+    The key stays in the environment: OpenClaw fills `${NAME}` in when it reads its config (measured on both releases).
+    """
+    model: Mapping[str, object] = {
+        "id": model_id,
+        "name": model_id,
+        "reasoning": False,
+        "input": ["text"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        "contextWindow": 128000,
+        "maxTokens": 8192,
+    }
+    return {
+        "baseUrl": base_url,
+        "apiKey": f"${{{api_key_env}}}" if api_key_env else "no-key",
+        "api": "openai-completions",
+        "models": [model],
+    }

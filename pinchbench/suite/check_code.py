@@ -1,0 +1,27 @@
+"""Whether the code of a check can run at all, found out without running it."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+import warnings
+
+
+def check_problem(code: str) -> tuple[int, str] | None:
+    """Return the line (from 1, within the code) and reason why a check can't run; None if it can."""
+    try:
+        with warnings.catch_warnings():
+            # An odd escape in someone's regular expression is no reason to disturb the terminal.
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+            names = symtable.symtable(code, "<check>", "exec")
+            compile(code, "<check>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        lines = code.count("\n") + 1
+        return min(max(error.lineno or 1, 1), lines), f"the check is not valid Python: {error.msg}"
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        return 1, f"the check is not valid Python: {str(error) or type(error).__name__}"
+    grade = names.lookup("grade") if "grade" in names.get_identifiers() else None
+    if grade is None or not (grade.is_assigned() or grade.is_imported()):
+        return 1, "the check defines no function `grade(transcript, workspace_path)`"
+    return None

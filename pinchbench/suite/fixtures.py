@@ -1,0 +1,109 @@
+"""The files a suite copies into workspaces: where they are, and what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FOLDERS = ("assets", "fixtures")
+
+
+class FixtureError(Exception):
+    """A source can't be used. The message is the reason, ready for a list of problems."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FixtureFolders:
+    """The folders sources are looked up in, first match wins; links in their own paths are resolved."""
+
+    folders: tuple[Path, ...]
+    named: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, root: Path) -> FixtureFolders:
+        """Return those of a tasks folder: `assets` and `fixtures` in it, then beside it."""
+        resolved = root.resolve()
+        named = tuple(base / name for base in (resolved, resolved.parent) for name in _FOLDERS)
+        folders = tuple(folder.resolve() for folder in named if folder.is_dir())
+        return cls(folders=folders, named=named)
+
+    def resolve(self, source: Path) -> Path:
+        """Return the absolute path of a relative source, links resolved.
+
+        Raises:
+            FixtureError: there is no such file or folder, or it leads out of the fixture folders.
+        """
+        spellings = [source]
+        if source.parts[0] in _FOLDERS and len(source.parts) > 1:
+            spellings.append(Path(*source.parts[1:]))
+        for folder in self.folders:
+            for spelling in spellings:
+                try:
+                    found = (folder / spelling).resolve(strict=True)
+                except (OSError, RuntimeError):
+                    # Missing, unreadable, too long for the system, or a loop of links.
+                    continue
+                if not any(found.is_relative_to(other) for other in self.folders):
+                    raise FixtureError(f"the source {str(source)!r} leads out of {folder}")
+                return found
+        places = ", ".join(map(str, self.named))
+        raise FixtureError(f"the source {str(source)!r} is missing (looked in {places})")
+
+
+def fixture_hash(path: Path) -> bytes:
+    """Return a SHA-256 over a file, or over every file of a folder with its place in it.
+
+    Raises:
+        FixtureError: something in it is no regular file, can't be read, or is a link that leads out.
+    """
+    try:
+        if path.is_dir():
+            total = hashlib.sha256()
+            for file in _files(path):
+                name = file.relative_to(path).as_posix().encode("utf-8", "surrogateescape")
+                total.update(hashlib.sha256(name).digest() + _file_hash(file))
+            return total.digest()
+        return _file_hash(path)
+    except OSError as error:
+        raise FixtureError(f"the source {error.filename} can't be read: {error.strerror}") from error
+
+
+def _file_hash(path: Path) -> bytes:
+    # Opening a pipe or a device could block for ever.
+    if not path.is_file():
+        raise FixtureError(f"the source {path} is neither a file nor a folder")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield every file below a folder in one order on all systems; links to folders are refused."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        for name in (*folders, *names):
+            path = Path(parent, name)
+            if path.is_symlink():
+                _refuse_bad_link(path, folder)
+        found.extend(Path(parent, name) for name in names)
+    yield from sorted(found, key=lambda path: path.relative_to(folder).parts)
+
+
+def _refuse_bad_link(path: Path, folder: Path) -> None:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise FixtureError(f"the link {path} leads nowhere") from error
+    if not target.is_relative_to(folder):
+        raise FixtureError(f"the link {path} leads out of the source {folder}")
+    if target.is_dir():
+        raise FixtureError(f"the link {path} stands for a folder: copy the folder instead")

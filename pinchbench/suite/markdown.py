@@ -1,0 +1,117 @@
+"""The parts of a task's Markdown: its head, its `##` sections and the fences inside them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# A fence may open behind a list marker; missing that would take its end for an opening.
+_FENCE_OPEN = re.compile(
+    r"(?P<indent> {0,3}(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<marks>`{3,}|~{3,})(?P<info>.*)",
+)
+_FENCE_CLOSE = re.compile(r" *(?P<marks>`{3,}|~{3,}) *")
+_HEADING = re.compile(r" {0,3}##[ \t](?P<title>.*)")
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_FIRST_INDENTED_CODE_COLUMN = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fence:
+    """A fenced block. `line` is the file's line of the opening marks, `closed` whether an end was found."""
+
+    line: int
+    language: str
+    text: str
+    closed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """What stands under one `##` heading. `line` is the heading's line in the file."""
+
+    title: str
+    line: int
+    text: str
+    fences: tuple[Fence, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """A Markdown file cut into its parts.
+
+    `head` is the YAML between the `---` lines (None where there is no head) and starts on `head_line`.
+    `sections` are keyed by their titles in lower case; of two equal titles the last one counts, as in
+    other PinchBench runners. `open_fence` is the line of a fence that never ends.
+    """
+
+    head: str | None
+    head_line: int
+    sections: dict[str, Section]
+    open_fence: int | None
+
+
+def read_document(text: str) -> Document:
+    """Cut a Markdown text into head and sections. Any text is accepted; a BOM and CRLF are too."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    start = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    body_start, head = 0, None
+    if lines[start].rstrip() == "---":
+        end = next((number for number in range(start + 1, len(lines)) if lines[number].rstrip() == "---"), None)
+        if end is not None:
+            head, body_start = "\n".join(lines[start + 1 : end]), end + 1
+    sections = {" ".join(section.title.lower().split()): section for section in _sections(lines, body_start)}
+    unclosed = (fence.line for section in sections.values() for fence in section.fences if not fence.closed)
+    return Document(head=head, head_line=start + 2, sections=sections, open_fence=next(unclosed, None))
+
+
+def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
+    title, first = "", start
+    fences: list[Fence] = []
+
+    def section(end: int) -> Section:
+        return Section(title=title, line=first, text="\n".join(lines[first:end]).strip(), fences=tuple(fences))
+
+    number = start
+    while number < len(lines):
+        if opening := _fence_opening(lines[number]):
+            fence, number = _read_fence(lines, number, opening)
+            fences.append(fence)
+            continue
+        if heading := _HEADING.fullmatch(lines[number]):
+            yield section(number)
+            title, first, fences = _CLOSING_HASHES.sub("", heading["title"].strip()), number + 1, []
+        number += 1
+    yield section(len(lines))
+
+
+def _fence_opening(line: str) -> re.Match[str] | None:
+    opening = _FENCE_OPEN.fullmatch(line)
+    # Backticks behind backticks are inline code, not a fence.
+    return None if opening and opening["marks"][0] == "`" and "`" in opening["info"] else opening
+
+
+def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tuple[Fence, int]:
+    """Read the fence that opens on index `start`; return it and the index behind it."""
+    marks, indent = opening["marks"], len(opening["indent"])
+
+    def ends(line: str) -> bool:
+        closing = _FENCE_CLOSE.fullmatch(line.expandtabs(4))
+        if closing is None or closing["marks"][0] != marks[0] or len(closing["marks"]) < len(marks):
+            return False
+        return closing.start("marks") < indent + _FIRST_INDENTED_CODE_COLUMN
+
+    end = next((number for number in range(start + 1, len(lines)) if ends(lines[number])), None)
+    stop = len(lines) if end is None else end
+    content = "\n".join(_unindented(line, indent) for line in lines[start + 1 : stop])
+    words = opening["info"].lower().split()
+    language = words[0] if words else ""
+    return Fence(line=start + 1, language=language, text=content, closed=end is not None), stop + 1
+
+
+def _unindented(line: str, indent: int) -> str:
+    """Take away at most as many spaces as stand before the fence."""
+    return line[min(indent, len(line) - len(line.lstrip(" "))) :]

@@ -1,0 +1,352 @@
+"""Task Markdown, text in, task out."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinchbench.model import GradingType, Task, Turn, WorkspaceFile
+from pinchbench.suite.check_code import check_problem
+from pinchbench.suite.markdown import Document, Section, read_document
+from pinchbench.suite.paths import relative_path
+from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+DEFAULT_TIMEOUT_S = 120.0
+MAX_TIMEOUT_S = 24 * 60 * 60.0
+
+_TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_RESERVED_IDS = frozenset({"workspace"})
+_CRITERION = re.compile(r"\s*[-*+]\s+\[[ \txX]\]\s+(?P<text>\S.*)")
+_PYTHON = frozenset({"python", "py", "python3"})
+_ID_LINE = re.compile(r"^[\"']?id[\"']?[ \t]*:[ \t]*(?P<id>[^#\n]*)", re.MULTILINE)
+_TEMPLATE_ID = re.compile(r"(?:^|_)XX(?:_|$)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskProblem:
+    """Why a file of a suite can't be used. `line` counts from 1."""
+
+    path: Path
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        """Read as `path:line: reason`, which editors and terminals can follow."""
+        return f"{self.path}:{self.line}: {self.reason}"
+
+
+class BrokenTaskError(Exception):
+    """A task file has problems; `problems` holds all of them, at least one, in line order."""
+
+    def __init__(self, problems: Iterable[TaskProblem]) -> None:
+        """Keep the problems, sorted by line."""
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParsedTask:
+    """A task whose fixture sources are still relative and unchecked, and where its values stand.
+
+    `id_line` is the line of the id; `dest_lines` has one line for each workspace file, in their order.
+    """
+
+    task: Task
+    id_line: int
+    dest_lines: tuple[int, ...]
+
+
+def head_id(text: str) -> str | None:
+    """Return the id that a file's YAML head seems to give, None without a head or an id.
+
+    It tells tasks from other Markdown, so it also answers for heads that are broken.
+    """
+    head = read_document(text).head
+    match = _ID_LINE.search(head) if head is not None else None
+    return match["id"].strip().strip("\"'") if match else None
+
+
+def is_template_id(task_id: str) -> bool:
+    """Whether an id such as `task_XX_name` marks a file as a template for authors, which is no task."""
+    return _TEMPLATE_ID.search(task_id) is not None
+
+
+def parse_task(text: str, *, path: Path) -> ParsedTask:
+    """Read one task file. `path` is only named in problems and kept in the task; nothing is opened.
+
+    Raises:
+        BrokenTaskError: the text is no usable task; it lists every problem found.
+    """
+    document = read_document(text)
+    if document.head is None:
+        raise BrokenTaskError([TaskProblem(path=path, line=1, reason="no YAML head between two `---` lines")])
+    try:
+        head = read_yaml(document.head)
+    except YamlTextError as error:
+        line = document.head_line + error.line - 1
+        raise BrokenTaskError([TaskProblem(path=path, line=line, reason=error.reason)]) from error
+    if head is None or head.fields is None:
+        reason = "the YAML head must hold `key: value` lines"
+        raise BrokenTaskError([TaskProblem(path=path, line=document.head_line, reason=reason)])
+    reader = _TaskReader(path=path, document=document, fields=head.fields)
+    parsed = reader.read()
+    if reader.problems:
+        raise BrokenTaskError(reader.problems)
+    return parsed
+
+
+class _TaskReader:
+    """Reads one task and notes every problem on the way, so that authors see them all at once."""
+
+    def __init__(self, *, path: Path, document: Document, fields: Mapping[str, YamlNode]) -> None:
+        self._path = path
+        self._document = document
+        self._fields = fields
+        self.problems: list[TaskProblem] = []
+
+    def read(self) -> ParsedTask:
+        task_id = self._task_id()
+        grading_type = self._grading_type()
+        turns = self._turns()
+        files, dest_lines = self._workspace_files()
+        prompt = self._section_text("prompt") or "\n\n".join(turn.prompt for turn in turns)
+        task = Task(
+            task_id=task_id,
+            name=self._text("name") or task_id,
+            category=self._text("category") or "uncategorized",
+            grading_type=grading_type,
+            prompt=prompt,
+            turns=turns,
+            timeout_s=self._timeout(),
+            workspace_files=files,
+            grading_weights=self._grading_weights(grading_type),
+            expected_behavior=self._section_text("expected behavior"),
+            grading_criteria=self._grading_criteria(),
+            automated_checks=self._automated_checks(grading_type),
+            llm_judge_rubric=self._section_text("llm judge rubric") or None,
+            additional_notes=self._section_text("additional notes"),
+            prerequisites=self._prerequisites(),
+            frontmatter={key: node.value for key, node in self._fields.items()},
+            path=self._path,
+        )
+        return ParsedTask(task=task, id_line=self._line(self._fields.get("id")), dest_lines=dest_lines)
+
+    def _line(self, node: YamlNode | None) -> int:
+        """Return the file's line of a value; of the head's first line for one that is missing."""
+        return self._document.head_line + (node.line - 1 if node else 0)
+
+    def _problem(self, line: int, reason: str) -> None:
+        self.problems.append(TaskProblem(path=self._path, line=line, reason=reason))
+
+    def _problem_at(self, node: YamlNode | None, reason: str) -> None:
+        self._problem(self._line(node), reason)
+
+    def _field(self, key: str) -> YamlNode | None:
+        """Return a field's node; a field that is there but null counts as missing."""
+        node = self._fields.get(key)
+        return None if node is None or node.is_null else node
+
+    def _text(self, key: str) -> str:
+        node = self._field(key)
+        if node is None:
+            return ""
+        if node.text is None:
+            self._problem_at(node, f"`{key}` must be text")
+            return ""
+        return node.text.strip()
+
+    def _section_text(self, title: str) -> str:
+        section = self._document.sections.get(title)
+        return section.text if section else ""
+
+    def _swallowed(self) -> str:
+        """Explain a missing section by a fence that never ends."""
+        line = self._document.open_fence
+        return f" (the fence that opens on line {line} never ends and swallows what follows)" if line else ""
+
+    def _task_id(self) -> str:
+        task_id = self._text("id")
+        node = self._fields.get("id")
+        if not task_id:
+            self._problem_at(node, "`id` is missing")
+        elif not _TASK_ID.fullmatch(task_id):
+            rule = "1 to 100 letters, digits, `.`, `_` or `-`, the first a letter or digit"
+            self._problem_at(node, f"`id` {task_id[:120]!r} can't be a folder name: use {rule}")
+        elif task_id.lower() in _RESERVED_IDS:
+            self._problem_at(node, f"`id` {task_id!r} is reserved")
+        return task_id
+
+    def _grading_type(self) -> GradingType:
+        text = self._text("grading_type").lower()
+        try:
+            return GradingType(text or GradingType.AUTOMATED)
+        except ValueError:
+            known = ", ".join(GradingType)
+            self._problem_at(self._field("grading_type"), f"`grading_type` is {text[:50]!r}, not one of {known}")
+            return GradingType.LLM_JUDGE  # It asks for the least, so that no second problem hides the first.
+
+    def _number(self, node: YamlNode) -> float | None:
+        """Return a finite number, also one in quotes; None for everything else."""
+        if node.text is None or isinstance(node.value, bool):
+            return None
+        try:
+            number = float(node.text if isinstance(node.value, str) else str(node.value))
+        except ValueError:
+            return None
+        return number if math.isfinite(number) else None
+
+    def _timeout(self) -> float:
+        node = self._field("timeout_seconds")
+        if node is None:
+            return DEFAULT_TIMEOUT_S
+        number = self._number(node)
+        if number is None or not 0 < number <= MAX_TIMEOUT_S:
+            self._problem_at(node, f"`timeout_seconds` must be a number above 0 and at most {MAX_TIMEOUT_S:.0f}")
+            return DEFAULT_TIMEOUT_S
+        return number
+
+    def _grading_weights(self, grading_type: GradingType) -> dict[str, float]:
+        match grading_type:
+            case GradingType.AUTOMATED:
+                return {"automated": 1.0, "llm_judge": 0.0}
+            case GradingType.LLM_JUDGE:
+                return {"automated": 0.0, "llm_judge": 1.0}
+            case GradingType.HYBRID:
+                return self._hybrid_weights()
+
+    def _hybrid_weights(self) -> dict[str, float]:
+        half = {"automated": 0.5, "llm_judge": 0.5}
+        node = self._field("grading_weights")
+        if node is None:
+            return half
+        # A share that is left out counts as 0.5 before the normalisation, as in other PinchBench runners.
+        given = {key: child for key, child in (node.fields or {}).items() if key in half}
+        numbers = half | {key: self._number(child) for key, child in given.items()}
+        weights = {key: number for key, number in numbers.items() if number is not None and number >= 0}
+        total = sum(weights.values())
+        if node.fields is None or len(weights) < len(half) or not 0 < total < math.inf:
+            self._problem_at(node, "`grading_weights` needs positive numbers for `automated` and `llm_judge`")
+            return half
+        return {key: weight / total for key, weight in weights.items()}
+
+    def _prerequisites(self) -> tuple[str, ...]:
+        node = self._field("prerequisites")
+        if node is None:
+            return ()
+        nodes = (node,) if node.items is None else node.items
+        texts = [child.text for child in nodes if child.text is not None]
+        if len(texts) < len(nodes):
+            self._problem_at(node, "`prerequisites` must be a list of texts")
+        return tuple(texts)
+
+    def _turns(self) -> tuple[Turn, ...]:
+        node = self._field("sessions")
+        if node is not None and node.items is None:
+            self._problem_at(node, "`sessions` must be a list")
+            return ()
+        if node is not None and node.items:
+            turns = [self._turn(item) for item in node.items]
+            return tuple(turn for turn in turns if turn is not None)
+        prompt = self._section_text("prompt")
+        if prompt:
+            return (Turn(prompt=prompt),)
+        section = self._document.sections.get("prompt")
+        line = section.line if section else self._document.head_line
+        self._problem(line, f"no text under `## Prompt` and no `sessions`{self._swallowed()}")
+        return ()
+
+    def _turn(self, item: YamlNode) -> Turn | None:
+        fields = item.fields
+        if fields is None:
+            text, turn_id, new_session = item.text, None, None
+        else:
+            given = [fields[key].text for key in ("prompt", "message") if key in fields]
+            text = next((text for text in given if text), None)
+            turn_id, new_session = fields.get("id"), fields.get("new_session")
+        if text is None or not text.strip():
+            self._problem_at(item, "a session must be a text, or have a `prompt`")
+            return None
+        if new_session is not None and not (new_session.is_null or isinstance(new_session.value, bool)):
+            self._problem_at(new_session, "`new_session` must be true or false")
+        starts_anew = new_session is not None and new_session.value is True
+        return Turn(prompt=text.strip(), id=turn_id.text if turn_id else None, new_session=starts_anew)
+
+    def _workspace_files(self) -> tuple[tuple[WorkspaceFile, ...], tuple[int, ...]]:
+        node = self._field("workspace_files")
+        if node is None:
+            return (), ()
+        if node.items is None:
+            self._problem_at(node, "`workspace_files` must be a list")
+            return (), ()
+        files: dict[str, WorkspaceFile] = {}
+        lines: list[int] = []
+        for item in node.items:
+            file = self._workspace_file(item)
+            if file is None:
+                continue
+            if file.dest in files:
+                self._problem_at(item, f"two workspace files have the place {file.dest!r}")
+                continue
+            files[file.dest] = file
+            lines.append(self._line(item))
+        return tuple(files.values()), tuple(lines)
+
+    def _workspace_file(self, item: YamlNode) -> WorkspaceFile | None:
+        fields = {key: node for key, node in (item.fields or {}).items() if key == "content" or not node.is_null}
+        dest = fields.get("dest") or fields.get("path")
+        source, content = fields.get("source"), fields.get("content")
+        if (source is None) == (content is None) or (content is not None and dest is None):
+            self._problem_at(item, "a workspace file needs `source` (and `dest`), or `path` and `content`")
+            return None
+        if content is not None and content.text is None and not content.is_null:
+            self._problem_at(content, "`content` must be text: put it into quotes or behind `|`")
+            return None
+        source_path = self._relative("source", source) if source else None
+        if source and source_path is None:
+            return None
+        # The default for `dest` is the source's file name.
+        place = self._relative("dest" if "dest" in fields else "path", dest) if dest else Path(source_path or "").name
+        if place is None:
+            return None
+        if source_path is not None:
+            return WorkspaceFile(dest=place, source=Path(source_path))
+        return WorkspaceFile(dest=place, content=(content.text if content else None) or "")
+
+    def _relative(self, key: str, node: YamlNode) -> str | None:
+        if node.text is None:
+            self._problem_at(node, f"`{key}` must be text")
+            return None
+        try:
+            return relative_path(node.text)
+        except ValueError as error:
+            self._problem_at(node, f"`{key}` {node.text[:200]!r} {error}")
+            return None
+
+    def _grading_criteria(self) -> tuple[str, ...]:
+        matches = map(_CRITERION.fullmatch, self._section_text("grading criteria").split("\n"))
+        return tuple(match["text"].strip() for match in matches if match)
+
+    def _automated_checks(self, grading_type: GradingType) -> str | None:
+        section = self._document.sections.get("automated checks")
+        fences = section.fences if section else ()
+        fence = next((fence for fence in fences if fence.language in _PYTHON), None)
+        fence = fence or next((fence for fence in fences if not fence.language), None)
+        if grading_type is GradingType.LLM_JUDGE:
+            return fence.text if fence else None  # Never run, so whatever stands there is fine.
+        if section is None or fence is None:
+            reason = f"`grading_type: {grading_type}` needs a python fence under `## Automated Checks`"
+            self._problem(self._checks_line(section), reason + self._swallowed())
+            return None
+        if found := check_problem(fence.text):
+            line, reason = found
+            self._problem(fence.line + line, reason)
+        return fence.text
+
+    def _checks_line(self, section: Section | None) -> int:
+        return section.line if section else self._line(self._field("grading_type"))

@@ -1,0 +1,74 @@
+"""`--suite`: an expression, in; tasks, out."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from pinchbench.errors import SelectionError
+from pinchbench.model import GradingType
+
+if TYPE_CHECKING:
+    from pinchbench.model import Suite, Task
+
+_KEYWORDS = ("all", "core", "automated-only")
+_LIST_HINT = "`pinchbench-async tasks list` shows all tasks and categories."
+
+
+def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
+    """Return the tasks an expression names: those of `run_first` first, then in the suite's order.
+
+    The expression is a comma-separated mix of `all`, `core`, `automated-only`, category names and
+    task ids. Ids are exact; the others ignore case. Where a name could be several things, a keyword
+    comes before an id, and an id before a category.
+
+    Raises:
+        SelectionError: a name is unknown (all of them are listed), or nothing is selected.
+    """
+    names = [name for part in expression.split(",") if (name := part.strip())]
+    if not names:
+        raise SelectionError(f"--suite names no tasks. Use `all`, or names from the list: {_LIST_HINT}")
+    found = {name: _named(suite, name) for name in names}
+    unknown = [name for name, ids in found.items() if ids is None]
+    if unknown:
+        raise SelectionError(_unknown_message(suite, unknown))
+    chosen = {task_id for ids in found.values() for task_id in ids or ()}
+    if not chosen:
+        raise SelectionError(f"--suite {','.join(names)} selects no tasks of {suite.root}. {_LIST_HINT}")
+    first = {task_id: place for place, task_id in enumerate(suite.run_first)}
+    # Sorting is stable, so everything outside `run_first` keeps the suite's order.
+    tasks = sorted(suite.tasks, key=lambda task: first.get(task.task_id, len(first)))
+    return tuple(task for task in tasks if task.task_id in chosen)
+
+
+def _named(suite: Suite, name: str) -> set[str] | None:
+    """Return the ids one name stands for, None for an unknown name."""
+    match name.casefold():
+        case "all":
+            return {task.task_id for task in suite.tasks}
+        case "core":
+            return set(suite.core)
+        case "automated-only":
+            return {task.task_id for task in suite.tasks if task.grading_type is GradingType.AUTOMATED}
+        case folded:
+            if any(task.task_id == name for task in suite.tasks):
+                return {name}
+            return {task.task_id for task in suite.tasks if task.category.casefold() == folded} or None
+
+
+def _unknown_message(suite: Suite, unknown: list[str]) -> str:
+    known = [*_KEYWORDS, *(task.category for task in suite.tasks)]
+    known += [task.task_id for task in suite.tasks]
+    # Matched without case, shown as they are written.
+    spelled = {name.casefold(): name for name in reversed(known)}
+    hints: list[str] = []
+    is_any_far = False
+    for name in unknown:
+        folded = name.casefold()
+        # What begins like the name is nearer than what merely looks like it.
+        longer = [candidate for candidate in spelled if candidate.startswith(folded)]
+        near = get_close_matches(folded, longer or spelled, n=1) or longer
+        is_any_far = is_any_far or not near
+        hints.append(f"{name!r} (did you mean {spelled[near[0]]!r}?)" if near else repr(name))
+    message = f"--suite names what {suite.root} does not have: {', '.join(hints)}."
+    return f"{message} {_LIST_HINT}" if is_any_far else message
