@@ -1,0 +1,52 @@
+"""PinchBench async: how good is a model as the brain of an OpenClaw agent?
+
+The public Python API. `run_benchmark` runs a suite; `OpenClawAgent.execute_task` runs one task. Both are
+coroutines for anyio; see their docstrings for what they raise and what a cancellation does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pinchbench.config import Isolation, RunConfig
+    from pinchbench.errors import PinchBenchError
+    from pinchbench.model import Outcome, Reason, Status, Task, TrialKey, Usage
+    from pinchbench.openclaw.agent import OpenClawAgent
+    from pinchbench.openclaw.task_result import TaskResult
+    from pinchbench.runner.bench import Result, run_benchmark
+
+__all__ = [
+    "Isolation",
+    "OpenClawAgent",
+    "Outcome",
+    "PinchBenchError",
+    "Reason",
+    "Result",
+    "RunConfig",
+    "Status",
+    "Task",
+    "TaskResult",
+    "TrialKey",
+    "Usage",
+    "run_benchmark",
+]
+
+_HOMES = {
+    "pinchbench.config": ("Isolation", "RunConfig"),
+    "pinchbench.errors": ("PinchBenchError",),
+    "pinchbench.model": ("Outcome", "Reason", "Status", "Task", "TrialKey", "Usage"),
+    "pinchbench.openclaw.agent": ("OpenClawAgent",),
+    "pinchbench.openclaw.task_result": ("TaskResult",),
+    "pinchbench.runner.bench": ("Result", "run_benchmark"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: `pinchbench-async --help` needs none of them."""
+    from importlib import import_module  # noqa: PLC0415
+
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

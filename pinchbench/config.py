@@ -102,26 +102,33 @@ class RunConfig:
             raise ConfigError("--base-url needs --isolation private: your own OpenClaw config is never changed for it.")
         if "/" not in self.model.strip("/"):
             raise ConfigError(f"--base-url needs a model written provider/name, such as local/{self.model}.")
-        try:
-            parts = urlsplit(self.base_url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-            _ = parts.port
-        except ValueError:
-            usable = False
-        if not usable:
-            raise ConfigError("--base-url is not a URL; it looks like http://127.0.0.1:8000/v1.")
-        if urlsplit(self.base_url).username is not None:
-            raise ConfigError("--base-url must not hold a user name or key; put the key where --api-key-env points.")
+        _check_url(self.base_url)
         if self.api_key_env is not None:
-            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_env):
-                raise ConfigError("--api-key-env takes the name of an environment variable, not the key itself.")
-            if not os.environ.get(self.api_key_env):
-                raise ConfigError(f"--api-key-env {self.api_key_env}: that environment variable is not set.")
+            _check_key(self.api_key_env)
 
     @property
     def is_demo(self) -> bool:
         """Whether the run brings its own scripted model."""
         return self.model in DEMO_MODELS
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError("--base-url is not a URL; it looks like http://127.0.0.1:8000/v1.")
+    if parts.username is not None:
+        raise ConfigError("--base-url must not hold a user name or key; put the key where --api-key-env points.")
+
+
+def _check_key(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ConfigError("--api-key-env takes the name of an environment variable, not the key itself.")
+    if not os.environ.get(name):
+        raise ConfigError(f"--api-key-env {name}: that environment variable is not set.")
 
 
 def _between(option: str, value: int, low: int, high: int) -> None:

@@ -6,13 +6,13 @@ import os
 import shutil
 import stat
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from pinchbench.model import WorkspaceFile
 

@@ -129,7 +129,14 @@ class OpenClawAgent:
                         store = AnyStore(self.home.state_dir, self.home.agent_id, session_id)
                         progress.sessions.append(_Session(session_id, store))
                     left_s = budget_s - progress.ran_s()
-                    spec = await self._spec(turn, progress.sessions[-1].id, left_s, files, workspace, marker)
+                    spec = await self._spec(
+                        turn,
+                        session_id=progress.sessions[-1].id,
+                        left_s=left_s,
+                        files=files,
+                        workspace=workspace,
+                        marker=marker,
+                    )
                     if before_turn is not None:
                         before_turn(index)
                     await self._turn(spec, left_s, progress, leave, watch)
@@ -141,10 +148,10 @@ class OpenClawAgent:
                 for session in progress.sessions:
                     await session.store.close()
         store_kind, facts = await to_thread.run_sync(_export, progress.sessions, files)
-        return self._result(task, workspace, files, progress, store_kind, facts)
+        return self._result(task, progress, facts, workspace=workspace, files=files, store_kind=store_kind)
 
     async def _spec(
-        self, turn: Turn, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str
+        self, turn: Turn, *, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str
     ) -> ProcessSpec:
         command = TurnCommand(
             agent_id=self.home.agent_id,
@@ -208,11 +215,12 @@ class OpenClawAgent:
     def _result(
         self,
         task: Task,
+        progress: _Progress,
+        facts: TranscriptFacts,
+        *,
         workspace: Path,
         files: Evidence,
-        progress: _Progress,
         store_kind: str,
-        facts: TranscriptFacts,
     ) -> TaskResult:
         last = progress.ends[-1]
         reason, note = decide(last, facts, found=bool(store_kind), lingered=progress.lingered)
@@ -256,8 +264,8 @@ async def _follow_output(path: Path, show: Callable[[str], None], ended: Event) 
                 break
             with move_on_after(POLL_S):
                 await ended.wait()
-    if (line := splitter.finish()) is not None:
-        show(line.data.decode("utf-8", "replace"))
+    if (rest := splitter.finish()) is not None:
+        show(rest.data.decode("utf-8", "replace"))
 
 
 def _export(sessions: list[_Session], files: Evidence) -> tuple[str, TranscriptFacts]:

@@ -66,7 +66,9 @@ def _read_config(path: Path, depth: int) -> Json:
         except ValueError:
             value = json5.loads(text)
     except (OSError, ValueError) as error:
-        raise OpenClawError(f"Your OpenClaw config {path} can't be read ({error}); mend it and run this again.") from error
+        raise OpenClawError(
+            f"Your OpenClaw config {path} can't be read ({error}); mend it and run this again."
+        ) from error
     if not isinstance(value, dict):
         raise OpenClawError(f"Your OpenClaw config {path} is not an object; mend it and run this again.")
     return _resolve(value, path.parent, depth)
@@ -140,6 +142,4 @@ def private_environment(env: Mapping[str, str], *, keep: str | None = None) -> d
 
     Provider keys stay: they are the user's credentials for the model under test; so does the variable named `keep`.
     """
-    return {
-        key: value for key, value in env.items() if key == keep or not key.startswith(("OPENCLAW_", "PINCHBENCH_"))
-    }
+    return {key: value for key, value in env.items() if key == keep or not key.startswith(("OPENCLAW_", "PINCHBENCH_"))}

@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from anyio import to_thread
@@ -21,6 +20,7 @@ from pinchbench.openclaw.probe import run_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
 
@@ -102,7 +102,9 @@ class PrivateHome:
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self.template, self.root, symlinks=True)
         path = self.state_dir / "openclaw.json"
-        config = json.loads(path.read_text(encoding="utf-8").replace(json.dumps(str(self.template))[1:-1], str(self.root)))
+        config = json.loads(
+            path.read_text(encoding="utf-8").replace(json.dumps(str(self.template))[1:-1], str(self.root))
+        )
         agent_entry(config, self.agent_id)["workspace"] = str(workspace)
         if self.provider is not None:
             name, entry = self.provider
@@ -166,9 +168,7 @@ async def make_template(
 
     Takes 6 to 20 CPU-seconds of OpenClaw. Raises OpenClawError with OpenClaw's own words when it refuses.
     """
-    home = PrivateHome(
-        root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider
-    )
+    home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
     for folder in (home.state_dir, root / "tmp", root / "workspace", cache_dir() / "node-compile-cache"):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     config_path = home.state_dir / "openclaw.json"
@@ -279,14 +279,12 @@ class SharedHome:
     async def prepare(self, workspace: Path) -> None:
         """Point the link at `workspace`, atomically."""
         fresh = self.link.with_name(f"{self.link.name}.new")
-        fresh.unlink(missing_ok=True)  # noqa: ASYNC240 - three system calls
+        fresh.unlink(missing_ok=True)
         fresh.symlink_to(workspace)
         fresh.replace(self.link)
 
 
-async def ensure_shared(
-    openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str]
-) -> SharedHome:
+async def ensure_shared(openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str]) -> SharedHome:
     """Make sure the user's OpenClaw has this slot's agent, with `link` as its workspace.
 
     An agent that existed before is kept and pointed at `link` with `openclaw config set`. Not for concurrent use:
@@ -328,6 +326,8 @@ async def _set_workspace(openclaw: OpenClaw, home: SharedHome, agents: list[Json
     said = ""
     # newer releases keep agents by id, older ones in a list in the order `agents list` shows
     for path in (f"agents.entries.{home.agent_id}.workspace", f"agents.list[{listed}].workspace"):
+        if (await run_short(openclaw, ["config", "get", path], env=home.env)).returncode != 0:
+            continue  # not this release's shape: setting it would break the user's config
         done = await run_short(openclaw, ["config", "set", path, str(home.link)], env=home.env)
         if done.returncode == 0:
             break

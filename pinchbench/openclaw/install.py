@@ -19,7 +19,15 @@ TRIED_RELEASES = ("2026.6.5", "2026.9.6")
 DEFAULT_RELEASE = TRIED_RELEASES[-1]
 NODE_RELEASE = "24.21.0"  # OpenClaw 2026.9.6 wants Node >= 24.16; the npm package `node` carries the binary
 INSTALL_LIMIT_S = 900.0  # 650 MB over a slow line
-NETWORK_ERRORS = ("ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EAI_AGAIN", "ERR_SOCKET_TIMEOUT", "ENETUNREACH")
+NETWORK_ERRORS = (
+    "ENOTFOUND",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ETIMEDOUT",
+    "EAI_AGAIN",
+    "ERR_SOCKET_TIMEOUT",
+    "ENETUNREACH",
+)
 RELEASE = re.compile(r"\d{4}\.\d{1,2}\.\d{1,3}(-[A-Za-z0-9.]+)?")
 
 
@@ -38,11 +46,11 @@ def managed(version: str) -> OpenClaw | None:
     return OpenClaw(program=program, version=version, path_first=_node_first())
 
 
-def newest_managed() -> OpenClaw | None:
-    """Return the newest release that is installed, None when there is none."""
+def installed() -> tuple[OpenClaw, ...]:
+    """The managed installs, newest release first."""
     versions = [path.name.removeprefix("openclaw-") for path in cache_dir().glob("openclaw-*")]
-    found = [one for one in map(managed, sorted(versions, key=release_key, reverse=True)) if one is not None]
-    return found[0] if found else None
+    found = map(managed, sorted(versions, key=release_key, reverse=True))
+    return tuple(one for one in found if one is not None)
 
 
 def release_key(version: str) -> tuple[int, ...]:
@@ -111,15 +119,32 @@ def _npm_install(npm: str, package: str, stage: Path) -> None:
     # OpenClaw's install step writes to its state folder: the user's own must stay as it is
     env = {**os.environ, "OPENCLAW_STATE_DIR": str(stage / ".state"), "npm_config_update_notifier": "false"}
     env["PATH"] = ":".join([*map(str, _node_first()), env.get("PATH", "")])
-    argv = [npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1", package]
+    argv = [
+        npm,
+        "install",
+        "--no-package-lock",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        "--fetch-retries=1",
+        package,
+    ]
     try:
-        done = subprocess.run(  # noqa: S603
-            argv, cwd=stage, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=INSTALL_LIMIT_S, check=False
+        done = subprocess.run(
+            argv,
+            cwd=stage,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=INSTALL_LIMIT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise OpenClawError(f"npm took longer than {INSTALL_LIMIT_S:.0f} s to install {package}; try again.") from error
     except OSError as error:
-        raise OpenClawError(f"npm can't be started ({error.strerror}); reinstall Node.js and run this again.") from error
+        raise OpenClawError(
+            f"npm can't be started ({error.strerror}); reinstall Node.js and run this again."
+        ) from error
     if done.returncode == 0:
         return
     text = (done.stderr + done.stdout).decode("utf-8", "replace")

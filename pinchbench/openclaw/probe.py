@@ -16,7 +16,7 @@ from anyio import fail_after
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, managed, newest_managed, release_key
+from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +36,8 @@ def _locate(choice: str | None) -> OpenClaw:
     if choice is None:
         if (found := shutil.which("openclaw")) is not None:
             return OpenClaw(program=Path(found), version="")
-        if (there := newest_managed()) is not None:
-            return there
+        if managed_ones := installed():
+            return managed_ones[0]
         raise OpenClawError(
             "OpenClaw is neither on PATH nor installed by this program; `pinchbench-async openclaw install` installs it."
         )
@@ -59,7 +59,9 @@ async def _with_version(found: OpenClaw) -> OpenClaw:
     version = re.search(r"\d{4}\.\d+\.\d+[^\s,]*", done.stdout.decode("utf-8", "replace"))
     if done.returncode != 0 or version is None:
         said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
-        hint = " It wants another Node; `pinchbench-async openclaw install` brings one." if "node" in said.lower() else ""
+        hint = (
+            " It wants another Node; `pinchbench-async openclaw install` brings one." if "node" in said.lower() else ""
+        )
         raise OpenClawError(f"{found.program} --version failed (exit code {done.returncode}): {said[-300:]}{hint}")
     return replace(found, version=version.group())
 
@@ -103,7 +105,7 @@ async def run_short(
         with fail_after(SHORT_LIMIT_S):
             return await anyio.run_process(
                 [str(found.program), *args],
-                **({"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}),  # type: ignore[arg-type]
+                **({"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}),
                 env={**env, "OPENCLAW_NO_RESPAWN": "1"},
                 check=False,
                 start_new_session=True,

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
 import zstandard
-from anyio import to_thread
+from anyio import current_time, to_thread
 
 from pinchbench.process.follow import Follower
 from pinchbench.process.lines import LineSplitter
@@ -21,6 +21,7 @@ MAX_EVENT_BYTES = 64 * 1024 * 1024  # of one event; what is longer is cut and co
 READ_BYTES = 1024 * 1024
 ROWS_AT_ONCE = 200
 BUSY_S = 2.0  # how long a reader waits for a writer's lock
+SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it, an fsync later at most
 
 
 class SessionStore(Protocol):
@@ -78,15 +79,21 @@ class SqliteStore:
         self._session_id = session_id
         self._seen = -1
         self._stamp: tuple[int, ...] = ()
+        self._changed_at = 0.0
+        self._settled = False
 
     async def poll(self) -> list[bytes]:
-        """Return the rows added since the last poll. A look at an unchanged database costs two `stat`s."""
-        stamp = self._changed()
-        if stamp == self._stamp:
+        """Return the rows added since the last poll. A look at a database that has been still costs two `stat`s."""
+        stamp = self._files()
+        if stamp != self._stamp:
+            self._stamp, self._changed_at, self._settled = stamp, current_time(), False
+        if self._settled:
             return []
+        still_s = current_time() - self._changed_at
         rows = await to_thread.run_sync(self._fetch, self._seen)
-        if len(rows) < ROWS_AT_ONCE:
-            self._stamp = stamp
+        if rows is None:
+            return []
+        self._settled = not rows and still_s > SETTLE_S
         if rows:
             self._seen = rows[-1][0]
         return [event for _, event in rows]
@@ -96,7 +103,7 @@ class SqliteStore:
         first = self._fetch(-1)
         return self._pages(first) if first else None
 
-    def _pages(self, rows: list[tuple[int, bytes]]) -> Iterator[bytes]:
+    def _pages(self, rows: list[tuple[int, bytes]] | None) -> Iterator[bytes]:
         while rows:
             yield from (event for _, event in rows)
             rows = self._fetch(rows[-1][0])
@@ -104,7 +111,7 @@ class SqliteStore:
     async def close(self) -> None:
         """Nothing is held open between looks."""
 
-    def _changed(self) -> tuple[int, ...]:
+    def _files(self) -> tuple[int, ...]:
         stamp: list[int] = []
         for path in (self._database, f"{self._database}-wal"):
             try:
@@ -115,7 +122,7 @@ class SqliteStore:
                 stamp += [info.st_mtime_ns, info.st_size]
         return tuple(stamp)
 
-    def _fetch(self, after: int) -> list[tuple[int, bytes]]:
+    def _fetch(self, after: int) -> list[tuple[int, bytes]] | None:
         if not self._database.is_file():
             return []
         try:
@@ -127,7 +134,7 @@ class SqliteStore:
                 ).fetchall()
         except sqlite3.Error:
             # being created, migrated or checkpointed, or another release's table: the next look tells
-            return []
+            return None
         return [(seq, _event(text, packed)) for seq, text, packed in rows]
 
 

@@ -108,7 +108,9 @@ def _tail(path: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def decide(end: ProcessEnd, facts: TranscriptFacts, *, found: bool, lingered: bool) -> tuple[Reason, str]:
+def decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order of precedence
+    end: ProcessEnd, facts: TranscriptFacts, *, found: bool, lingered: bool
+) -> tuple[Reason, str]:
     """Name the reason for a trial's end, and what a person should know beside it.
 
     `end` is that of the last turn's process, `found` whether its session has a transcript, `lingered` whether
@@ -133,6 +135,9 @@ def decide(end: ProcessEnd, facts: TranscriptFacts, *, found: bool, lingered: bo
         return Reason.PROVIDER_ERROR, facts.error[:500]
     if facts.fallback:
         return Reason.MODEL_FALLBACK, f"answered by {', '.join(facts.models)}"
+    if end.reason is EndReason.TIMED_OUT and facts.usage.requests == 0:
+        # OpenClaw retries a failing provider for minutes without a word in the transcript (measured on 2026.9.6)
+        return Reason.NO_MODEL_CALL, "the model had not answered once when the time was up; stderr.log may say why"
     if end.reason is EndReason.TIMED_OUT:
         return Reason.TIMED_OUT, ""
     if end.reason is EndReason.OUTPUT_LIMIT:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import aiofiles
+from anyio import CancelScope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,26 +39,37 @@ class Follower:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file."""
-        await self._close()
+        """Close the file, also when cancelled."""
+        with CancelScope(shield=True):
+            await self._close()
 
     async def read(self) -> bytes:
         """Return the next at most `CHUNK_BYTES` new bytes; empty when there are none now.
 
-        Cancellation loses nothing: the next call reads the same bytes again.
+        Cancellation loses nothing: a look that has begun comes to its end, and is told at the caller's next wait.
         """
         try:
-            info = os.stat(self._path)  # noqa: ASYNC240, PTH116 - microseconds, where a thread costs a hundred
+            info = os.stat(self._path)  # noqa: PTH116 - microseconds, where a thread costs a hundred
         except OSError:
             return b""
+        # Shielded: a thread goes on after a cancel, and would open a file that nobody closes. A local file's turn is short.
+        data = b""
+        with CancelScope(shield=True):
+            data = await self._look(info)
+        return data
+
+    async def _look(self, info: os.stat_result) -> bytes:
         if self._file is not None and (info.st_ino != self._inode or info.st_size < self._offset):
             await self._close()
         if info.st_size <= self._offset:
             return b""
         if self._file is None:
-            self._file = await aiofiles.open(self._path, "rb", buffering=0)  # type: ignore[assignment]
-            self._inode = info.st_ino
-        assert self._file is not None  # noqa: S101 - for the type checker
+            try:
+                self._file = await aiofiles.open(self._path, "rb", buffering=0)  # type: ignore[assignment]
+            except FileNotFoundError:  # deleted since the look
+                return b""
+            assert self._file is not None  # noqa: S101 - for the type checker
+            self._inode = os.fstat(self._file.fileno()).st_ino  # of what was opened: it may have been replaced
         await self._file.seek(self._offset)
         data = await self._file.read(CHUNK_BYTES)
         self._offset += len(data)

@@ -41,7 +41,7 @@ def become_subreaper() -> bool:
     import ctypes  # noqa: PLC0415 - costs 10 ms that other systems need not pay
 
     try:
-        return ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+        return int(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0
     except (OSError, AttributeError):
         return False
 
@@ -53,8 +53,10 @@ def spawn(argv: list[str]) -> int:
     if pid == 0:
         try:
             os.setsid()
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
+            # All of them: Python ignores two of its own, and who started the runner may have had others ignored.
+            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
             os.execvp(argv[0], argv)  # noqa: S606 - no shell is wanted
         except OSError as error:
             os.write(status_w, str(error.errno or errno.EIO).encode("ascii"))
@@ -74,6 +76,7 @@ class Tree:
     """The agent and everyone it started. Collects exit status, CPU time and peak memory while reaping."""
 
     def __init__(self, pid: int, *, subreaper: bool) -> None:
+        """`pid` is the agent's, a child of this process."""
         self.pid = pid
         self.status: int | None = None
         self.cpu_s = 0.0
@@ -99,8 +102,8 @@ class Tree:
         """Whether anybody of the tree lives."""
         return self.reap() or (not self._subreaper and bool(self.living()))
 
-    def living(self) -> list[int]:
-        """The living processes of the tree, zombies left out."""
+    def living(self) -> dict[int, int]:
+        """The living processes of the tree with their process groups, zombies left out."""
         return _descendants(os.getpid()) if self._subreaper else _marked()
 
     def signal(self, pid: int, number: int) -> None:
@@ -108,10 +111,17 @@ class Tree:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
+    def signal_groups(self, groups: set[int], number: int) -> None:
+        """Send a signal to whole process groups of the tree: it reaches the child of a fork that is under way."""
+        for group in groups - {0, 1, os.getpgrp()}:  # of a group that can't be seen from here, 0 is told
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, number)
 
-def _descendants(root: int) -> list[int]:
+
+def _descendants(root: int) -> dict[int, int]:
     parents: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
+    groups: dict[int, int] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib is slow to import
         if not name.isdigit():
             continue
         try:
@@ -120,29 +130,32 @@ def _descendants(root: int) -> list[int]:
         except OSError:
             continue
         # the command name may hold spaces and parentheses: fields are counted from its last ")"
-        state, parent = text[text.rindex(b")") + 2 :].split(b" ", 2)[:2]
-        if state not in (b"Z", b"X"):
+        fields = text[text.rindex(b")") + 2 :].split(b" ")
+        state, parent, threads = fields[0], fields[1], int(fields[17])
+        # a program whose first thread has ended looks like a zombie, but has other threads that live on
+        if state not in (b"Z", b"X") or threads > 1:
             parents.setdefault(int(parent), []).append(int(name))
-    found: list[int] = []
+            groups[int(name)] = int(fields[2])
+    found: dict[int, int] = {}
     queue = [root]
     while queue:
         children = parents.get(queue.pop(), [])
-        found += children
+        found.update((child, groups[child]) for child in children)
         queue += children
     return found
 
 
-def _marked() -> list[int]:
+def _marked() -> dict[int, int]:
     import psutil  # noqa: PLC0415 - only where there is no subreaper
 
     mine = os.environ[MARKER]
-    found = []
+    found = {}
     for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error, OSError):
             if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
                 continue
             if process.environ().get(MARKER) == mine:
-                found.append(process.pid)
+                found[process.pid] = os.getpgid(process.pid)
     return found
 
 
@@ -168,13 +181,14 @@ class Guardian:
     """Waits for the agent's end, the runner's word or the runner's end, and then ends the tree."""
 
     def __init__(self, fd: int, settings: dict[str, float]) -> None:
+        """`fd` is this end of the conversation with the runner."""
         self._fd = fd
         self._grace_s = settings["grace_s"]
         self._orphan_grace_s = settings["orphan_grace_s"]
         self._sweep_s = settings["sweep_s"]
         self._output_limit = settings["output_limit_bytes"]
         self._reason = "exited"
-        self._runner_gone = False
+        self._decided_at = 0.0
         self._inbox = b""
         self._wake_r, self._wake_w = os.pipe()
         os.set_blocking(self._wake_r, False)
@@ -192,6 +206,8 @@ class Guardian:
 
     def wait(self, timeout_s: float) -> str | None:
         """Sleep until something happens; return the runner's word, if there was one."""
+        if b"\n" in self._inbox:  # two words came at once: the second must not wait for anything
+            timeout_s = 0
         for fd, _ in self._poll.poll(max(0.0, timeout_s) * 1000):
             if fd == self._wake_r:
                 with contextlib.suppress(BlockingIOError):
@@ -203,7 +219,6 @@ class Guardian:
                 data = b""
             if not data:
                 self._poll.unregister(self._fd)
-                self._runner_gone = True
                 return "orphaned"
             self._inbox += data
         word, separator, rest = self._inbox.partition(b"\n")
@@ -220,11 +235,18 @@ class Guardian:
                 word = "output_limit"
             if word is None:
                 continue
-            self._reason = "stopped" if word in ("stop", "kill") else word
-            if word == "kill":
-                return time.monotonic()
-            tree.signal(tree.pid, signal.SIGTERM)
-            return time.monotonic() + (self._orphan_grace_s if word == "orphaned" else self._grace_s)
+            tree.reap()
+            if tree.status is None:  # else it ended by itself just before the word came
+                self._reason = "stopped" if word in ("stop", "kill") else word
+                if word != "kill":
+                    tree.signal(tree.pid, signal.SIGTERM)
+            match word:
+                case "kill":
+                    return time.monotonic()
+                case "orphaned":
+                    return time.monotonic() + self._orphan_grace_s
+                case _:
+                    return time.monotonic() + self._grace_s
         return time.monotonic() + self._sweep_s
 
     def end(self, tree: Tree, due: float) -> tuple[list[dict[str, object]], int]:
@@ -241,7 +263,10 @@ class Guardian:
             left_s = due - time.monotonic()
             if left_s <= 0:
                 return leftovers, self._kill(tree)
-            match self.wait(left_s if tree.status is None else min(left_s, OUTPUT_CHECK_S)):
+            word = self.wait(min(left_s, OUTPUT_CHECK_S))
+            if output_size() > 2 * self._output_limit:  # the grace is for last words, not for filling the disk
+                word = "kill"
+            match word:
                 case "kill":
                     due = time.monotonic()
                 case "orphaned":
@@ -252,20 +277,27 @@ class Guardian:
         killed: set[int] = set()
         limit = time.monotonic() + KILL_LIMIT_S
         while tree.alive() and time.monotonic() < limit:
-            # Stopped first: a stopped process neither forks nor reaps, so the list holds still.
-            stopped: set[int] = set()
-            while fresh := set(tree.living()) - stopped:
+            # Stopped first: a stopped process neither forks nor reaps, so the list holds still. By group first:
+            # one that forks and ends all the time is another process whenever its turn comes.
+            stopped: dict[int, int] = {}
+            while time.monotonic() < limit:
+                fresh = {pid: group for pid, group in tree.living().items() if pid not in stopped}
+                if not fresh:
+                    break
+                tree.signal_groups(set(fresh.values()), signal.SIGSTOP)
                 for pid in fresh:
                     tree.signal(pid, signal.SIGSTOP)
                 stopped |= fresh
+            tree.signal_groups(set(stopped.values()), signal.SIGKILL)
             for pid in stopped:
                 tree.signal(pid, signal.SIGKILL)
-            killed |= stopped
+            killed |= stopped.keys()
             self.wait(KILL_ROUND_S)
         return len(killed)
 
     def run(self, argv: list[str], *, subreaper: bool) -> None:
         """Start the agent, see it through, and report."""
+        started_at = time.monotonic()
         try:
             pid = spawn(argv)
         except OSError as error:
@@ -276,16 +308,21 @@ class Guardian:
         leftovers: list[dict[str, object]] = []
         killed = 0
         try:
-            leftovers, killed = self.end(tree, self.watch(tree))
+            due = self.watch(tree)
+            self._decided_at = time.monotonic()
+            leftovers, killed = self.end(tree, due)
         finally:
             if tree.alive():
                 killed += self._kill(tree)
-        survivors = tree.living() if tree.alive() else []
+        survivors = list(tree.living()) if tree.alive() else []
+        ended_at = time.monotonic()
         code = os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None
         self.say(
             event="ended",
             reason=self._reason,
             exit_code=code,
+            ran_s=round(self._decided_at - started_at, 3),
+            duration_s=round(ended_at - started_at, 3),
             leftovers=leftovers[:MAX_NAMED],
             leftover_count=len(leftovers),
             killed=killed,
@@ -304,6 +341,8 @@ def main() -> None:
     # The runner decides when to stop: a Ctrl-C on the terminal or a service manager's SIGTERM must not.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    if settings.pop("drop_lc_ctype"):  # Python sets it for itself where no locale is set; the agent must not see that
+        os.environ.pop("LC_CTYPE", None)
     subreaper = settings.pop("subreaper") and become_subreaper()
     Guardian(fd, settings).run(sys.argv[3:], subreaper=subreaper)
 

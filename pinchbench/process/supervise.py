@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from anyio import CancelScope, Event, create_task_group, move_on_after, to_threa
 from pinchbench.process.leftovers import MARKER, end_marked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 GUARDIAN = Path(__file__).with_name("guardian.py")
 GRACE_S = 10.0  # OpenClaw needs about 5 s to end after SIGTERM (measured on 2026.9.6)
@@ -29,7 +29,6 @@ SWEEP_S = 1.0  # for what the agent left running after its own end
 OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together
 START_LIMIT_S = 60.0  # a guardian starts in 20 ms; a machine in deep swap may take far longer
 REPORT_MARGIN_S = 8.0  # SIGKILL rounds (at most 5 s) and the report, after the grace
-LEVELS = ("guardian", "session")
 
 
 class EndReason(StrEnum):
@@ -124,10 +123,8 @@ class _Guard:
         self.failure: dict[str, object] | None = None
 
     def say(self, word: str) -> None:
-        try:
+        with suppress(OSError):  # it may have ended meanwhile, and said so
             self._ours.send(word.encode() + b"\n")
-        except OSError:
-            pass  # it has ended meanwhile, and said so
 
     async def listen(self) -> None:
         held = b""
@@ -197,8 +194,8 @@ async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None 
     finally:
         ours.close()
         theirs.close()
-        if guard.report is None and guard.failure is None or level == "session":
-            # The guardian itself is gone, or could not see everybody: the marker finds who is left.
+        if _may_have_left_some(guard) or level == "session":
+            # The guardian itself is gone, gave up, or could not see everybody: the marker finds who is left.
             with CancelScope(shield=True):
                 await to_thread.run_sync(end_marked, spec.marker)
     now = anyio.current_time()
@@ -208,15 +205,18 @@ async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None 
 async def _run_guardian(
     spec: ProcessSpec, level: str, theirs: socket.socket, lifeline: CancelScope, guard: _Guard
 ) -> None:
-    settings = {**asdict(spec.limits), "subreaper": level == "guardian"}
+    settings = {**asdict(spec.limits), "subreaper": level == "guardian", "drop_lc_ctype": "LC_CTYPE" not in spec.env}
     # psutil, which the weaker level needs, lives in site-packages
     python = [sys.executable, "-I", "-S"] if level == "guardian" else [sys.executable, "-I"]
     argv = [*python, str(GUARDIAN), str(theirs.fileno()), json.dumps(settings), *spec.argv]
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    out = os.open(spec.stdout, flags, 0o600)
-    err = os.open(spec.stderr, flags, 0o600)
+    files = ExitStack()
     try:
-        with lifeline:
+        with files, lifeline:
+            out = os.open(spec.stdout, flags, 0o600)
+            files.callback(os.close, out)
+            err = os.open(spec.stderr, flags, 0o600)
+            files.callback(os.close, err)
             await anyio.run_process(
                 argv,
                 stdin=subprocess.DEVNULL,
@@ -228,17 +228,15 @@ async def _run_guardian(
                 start_new_session=True,
                 pass_fds=(theirs.fileno(),),
             )
-    except OSError as error:
-        guard.failure = {"message": str(error), "errno": error.errno}
+    except (OSError, ValueError) as error:  # no such directory, an argument too long, one with a NUL in it
+        guard.failure = {"message": str(error)}
     finally:
-        os.close(out)
-        os.close(err)
         theirs.close()  # the last one outside the guardian: now its end is seen as end of file
 
 
-async def _in_scope(scope: CancelScope, call: partial[None] | object) -> None:
+async def _in_scope(scope: CancelScope, call: Callable[[], Awaitable[None]]) -> None:
     with scope:
-        await call()  # type: ignore[operator]
+        await call()
 
 
 async def _first(*events: Event) -> None:
@@ -263,12 +261,16 @@ async def _end(guard: _Guard, leave: Leave, limits: Limits) -> None:
         await guard.ended.wait()
 
 
+def _may_have_left_some(guard: _Guard) -> bool:
+    return guard.failure is None and (guard.report is None or bool(guard.report["survivors"]))
+
+
 def _outcome(guard: _Guard, *, timed_out: bool, level: str, ran_s: float, duration_s: float) -> ProcessEnd:
     if guard.failure is not None:
         return ProcessEnd(
             reason=EndReason.NOT_STARTED,
             error=str(guard.failure["message"]),
-            not_found=guard.failure.get("errno") == 2,  # noqa: PLR2004 - ENOENT
+            not_found=guard.failure.get("errno") == errno.ENOENT,
             level=level,
         )
     report = guard.report
@@ -280,8 +282,11 @@ def _outcome(guard: _Guard, *, timed_out: bool, level: str, ran_s: float, durati
             duration_s=duration_s,
             level=level,
         )
-    reason = EndReason.TIMED_OUT if timed_out else EndReason(str(report["reason"]))
-    ended = {"ran_s": round(ran_s, 3), "duration_s": round(duration_s, 3)}
-    fields = {name: report[name] for name in ("exit_code", "killed", "cpu_s", "peak_rss_bytes", "level")}
+    # What happened first is the guardian's to say: the agent may have ended just before the word to stop came.
+    reason = EndReason(str(report["reason"]))
+    if reason is EndReason.STOPPED and timed_out:
+        reason = EndReason.TIMED_OUT
+    names = ("exit_code", "ran_s", "duration_s", "killed", "cpu_s", "peak_rss_bytes", "level")
+    fields = {name: report[name] for name in names}
     leftovers = tuple(Leftover(**one) for one in report["leftovers"])  # type: ignore[attr-defined]
-    return ProcessEnd(reason=reason, leftovers=leftovers, **ended, **fields)  # type: ignore[arg-type]
+    return ProcessEnd(reason=reason, leftovers=leftovers, **fields)  # type: ignore[arg-type]

@@ -55,6 +55,7 @@ def encode(record: Record) -> bytes:
 def decode(line: bytes) -> Record:
     """Read one line. Raises ValueError, saying where, when it is not a whole record of a known kind."""
     try:
-        return _decoder.decode(line)
+        record: Record = _decoder.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from error
+    return record

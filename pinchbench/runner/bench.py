@@ -196,9 +196,7 @@ class _Bench:
 
         return await stack.enter_async_context(scripted_model())
 
-    async def _set_up(
-        self, run_folder: Path, scripted: ScriptedModel | None
-    ) -> tuple[OpenClaw, str, tuple[Home, ...]]:
+    async def _set_up(self, run_folder: Path, scripted: ScriptedModel | None) -> tuple[OpenClaw, str, tuple[Home, ...]]:
         for problem in self._prepared.skipped:
             self._tell(f"Left out: {problem}")
         openclaw = await find_openclaw(self._config.openclaw)
@@ -206,9 +204,7 @@ class _Bench:
             self._tell(warning)
         self._tell(f"Setting up OpenClaw {openclaw.version} for {self._prepared.slots} slots.")
         node = await node_version(openclaw)
-        homes = await make_homes(
-            self._config, openclaw, run_folder, slots=self._prepared.slots, scripted=scripted
-        )
+        homes = await make_homes(self._config, openclaw, run_folder, slots=self._prepared.slots, scripted=scripted)
         return openclaw, node, homes
 
     def _create_files(self, openclaw: OpenClaw, node: str, homes: Sequence[Home]) -> RunFiles:

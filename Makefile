@@ -1,0 +1,61 @@
+# `make demo` and `make test` set up everything they need and reuse it the next time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RELEASES := 2026.6.5 2026.9.6
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo check test e2e lint bench clean
+
+help:
+	@echo "make demo   run the bundled tasks on real OpenClaw with the built-in scripted model"
+	@echo "make test   every check and test, on both OpenClaw releases (about 20 minutes on two cores)"
+	@echo "make check  all but real OpenClaw (about two minutes)"
+	@echo "make e2e    only the tests on real OpenClaw"
+	@echo "make bench  the benchmarks of tests/bench, printed as tables"
+
+# The virtual environments: made anew when pyproject.toml changes.
+$(BIN)/pinchbench-async: pyproject.toml | $(VENV)/.python
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable . || { \
+	  echo "The Python packages could not be installed; check the network and run this again." >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/pinchbench-async
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]' || { \
+	  echo "The development packages could not be installed; check the network and run this again." >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@command -v npm >/dev/null || { \
+	  echo "npm was not found; install Node.js (which brings npm) and run this again." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+demo: $(BIN)/pinchbench-async
+	@$(BIN)/pinchbench-async openclaw install >/dev/null
+	@$(BIN)/pinchbench-async --model demo/oracle --concurrency 4 --openclaw $(lastword $(RELEASES)) --no-upload
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/flake8 pinchbench tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint
+	$(BIN)/pytest -n $(JOBS) -m "not openclaw"
+
+e2e: $(VENV)/.dev
+	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
+	$(BIN)/pytest -m openclaw tests/e2e
+
+test: check e2e
+
+bench: $(VENV)/.dev
+	$(BIN)/python tests/bench/flood_memory.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,315 @@
+"""The command line: `pinchbench-async`, whose default command is `run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pinchbench import config as limits
+from pinchbench.errors import ConfigError, PinchBenchError, RunInterruptedError, SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+    from pinchbench.config import RunConfig
+    from pinchbench.model import Suite
+    from pinchbench.runner.bench import Result
+
+INCOMPLETE = 5  # some trials say nothing about the model
+FOLDER = click.Path(path_type=Path, file_okay=False)
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+class _DefaultRun(click.Group):
+    """A group whose options are those of `run`: `pinchbench-async --model …` runs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {"-h", "--help", "--version"}
+        by_option = args and args[0].startswith("-") and args[0] not in own
+        by_environment = not args and "PINCHBENCH_MODEL" in os.environ
+        if by_option or by_environment:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        run = self.commands["run"]
+        rows = [row for option in run.get_params(ctx) if (row := option.get_help_record(ctx)) is not None]
+        with formatter.section("Options of `run`, the default command"):
+            formatter.write_dl(rows)
+        self.format_commands(ctx, formatter)
+
+
+def _option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
+    """An option with an environment variable of its name: `--output-dir` is `PINCHBENCH_OUTPUT_DIR`."""
+    long = next(name for name in names if name.startswith("--"))
+    variable = "PINCHBENCH_" + long.removeprefix("--").replace("-", "_").upper()
+    return click.option(*names, envvar=variable, show_envvar=True, **settings)
+
+
+@click.group(
+    cls=_DefaultRun,
+    context_settings=CONTEXT,
+    epilog="Try it without any provider: pinchbench-async --model demo/oracle --concurrency 4",
+)
+@click.version_option(package_name="pinchbench-async", prog_name="pinchbench-async")
+def cli() -> None:
+    """Find out how good a model is as the brain of an OpenClaw agent.
+
+    Runs a suite of tasks on real OpenClaw, several at once, each in a workspace of its own, and writes one results
+    file. Its path is printed to stdout; everything else goes to stderr.
+    """
+
+
+@cli.command(context_settings=CONTEXT)
+@_option("--model", required=True, help="Model as OpenClaw names it, such as anthropic/claude-sonnet-4. Built in,"
+         " without a provider: demo/oracle plays the solutions, demo/null does nothing.")  # fmt: skip
+@_option("--suite", default="all", show_default=True,
+         help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
+@_option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the bundled tasks).")
+@_option("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), default=1, show_default=True,
+         help="Trials at once, each with an OpenClaw of its own (about 1 GB of memory each).")  # fmt: skip
+@_option("--runs", type=click.IntRange(1, limits.MAX_RUNS), default=1, show_default=True,
+         help="Repetitions of each task.")  # fmt: skip
+@_option("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True), default=1.0,
+         show_default=True, help="Scales every task's time limit.")  # fmt: skip
+@_option("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="OpenClaw's thinking level.")
+@_option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+         help="Where results go.")  # fmt: skip
+@_option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+         help="Where workspaces go; they are kept.")  # fmt: skip
+@_option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw (default: the one on PATH, else the newest that"
+         " `pinchbench-async openclaw install` installed).")  # fmt: skip
+@_option("--isolation", type=click.Choice([one.value for one in limits.Isolation]), default="private",
+         show_default=True, help="private: an OpenClaw state of its own for each slot. shared: agents in your own"
+         " ~/.openclaw, through your gateway.")  # fmt: skip
+@_option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for the model's provider.")
+@_option("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key.")
+@_option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
+@_option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")
+@_option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
+@_option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
+@_option("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come.")
+def run(*, dry_run: bool, as_json: bool, no_upload: bool, isolation: str, **options: Any) -> None:  # noqa: ANN401
+    r"""Run a suite (the default command).
+
+    \b
+    pinchbench-async --model anthropic/claude-sonnet-4 --concurrency 4
+    pinchbench-async --model demo/oracle --suite core,task_05_outage_brief --runs 3
+    pinchbench-async --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
+    """
+    config = limits.RunConfig(**options, isolation=limits.Isolation(isolation), upload=not no_upload)
+    if dry_run:
+        _show_plan(config, as_json=as_json)
+        return
+    result = _run(config)
+    click.echo(json.dumps(result.data) if as_json else result.path)
+    if result.interrupted is not None:
+        sys.exit(128 + signal.Signals[result.interrupted])
+    if not result.complete:
+        sys.exit(INCOMPLETE)
+
+
+def _run(config: RunConfig) -> Result:
+    import anyio  # noqa: PLC0415 - `--help` must not wait for it
+
+    from pinchbench.report.live import LiveView  # noqa: PLC0415
+    from pinchbench.report.summary import print_summary  # noqa: PLC0415
+    from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415
+
+    console = _console()
+    view = LiveView(console)
+    result = anyio.run(partial(run_benchmark, config, observer=view.watch, handle_signals=True))
+    print_summary(console, result.outcomes, planned=result.planned, folder=result.folder)
+    if config.upload and not config.is_demo:
+        console.print("This release uploads nothing: the result stays on this machine.")
+    return result
+
+
+def _show_plan(config: RunConfig, *, as_json: bool) -> None:
+    from pinchbench.runner.bench import prepare  # noqa: PLC0415
+    from pinchbench.runner.plan import worst_case_s  # noqa: PLC0415
+
+    prepared = prepare(config)
+    for problem in prepared.skipped:
+        click.echo(f"Left out: {problem}", err=True)
+    longest = worst_case_s(prepared.trials, concurrency=prepared.slots)
+    if as_json:
+        rows = [
+            {"task_id": trial.key.task_id, "repetition": trial.key.repetition, "timeout_s": trial.timeout_s}
+            for trial in prepared.trials
+        ]
+        click.echo(
+            json.dumps({"model": config.model, "trials": rows, "slots": prepared.slots, "worst_case_s": longest})
+        )
+        return
+    from pinchbench.report.summary import print_plan  # noqa: PLC0415
+
+    print_plan(_console(stderr=False), prepared.trials, concurrency=config.concurrency, worst_case_s=longest)
+
+
+@cli.group(context_settings=CONTEXT)
+def tasks() -> None:
+    """Look at the tasks of a suite and check them."""
+
+
+_TASKS_DIR = _option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the bundled tasks).")
+
+
+@tasks.command("list", context_settings=CONTEXT)
+@_TASKS_DIR
+@_option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
+@_option("--json", "as_json", is_flag=True, help="Print JSON.")
+def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool) -> None:
+    """List the tasks, one a line."""
+    from pinchbench.suite.select import select_tasks  # noqa: PLC0415
+
+    chosen = select_tasks(_load(tasks_dir), suite)
+    if as_json:
+        keys = ("task_id", "name", "category", "timeout_s")
+        rows = [
+            {**{key: getattr(task, key) for key in keys}, "grading_type": task.grading_type.value} for task in chosen
+        ]
+        click.echo(json.dumps(rows))
+        return
+    widths = [
+        max(len(text) for text in column) for column in zip(*((t.task_id, t.category) for t in chosen), strict=True)
+    ]
+    for task in chosen:
+        click.echo(
+            f"{task.task_id:<{widths[0]}}  {task.category:<{widths[1]}}  {task.grading_type.value:<9}"
+            f"  {task.timeout_s:>4.0f} s  {task.name}"
+        )
+
+
+@tasks.command("show", context_settings=CONTEXT)
+@click.argument("task_id")
+@_TASKS_DIR
+def tasks_show(*, task_id: str, tasks_dir: Path | None) -> None:
+    """Show one task as the agent and the graders see it."""
+    from pinchbench.suite.select import select_tasks  # noqa: PLC0415
+
+    for task in select_tasks(_load(tasks_dir), task_id):
+        click.echo(f"{task.task_id}: {task.name}\n{task.category}, {task.grading_type.value}, {task.timeout_s:g} s")
+        for file in task.workspace_files:
+            click.echo(f"file {file.dest}")
+        for number, turn in enumerate(task.turns, 1):
+            session = ", new session" if turn.new_session else ""
+            click.echo(f"\nTurn {number}{session}:\n{turn.prompt}")
+        for title, text in _sections(task):
+            click.echo(f"\n{title}:\n{text}")
+
+
+def _sections(task: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    criteria = "\n".join(f"- {one}" for one in task.grading_criteria)
+    titled = (("Expected behavior", task.expected_behavior), ("Criteria", criteria), ("Check", task.automated_checks))
+    yield from ((title, text) for title, text in (*titled, ("Rubric", task.llm_judge_rubric)) if text)
+
+
+@tasks.command("check", context_settings=CONTEXT)
+@_TASKS_DIR
+def tasks_check(*, tasks_dir: Path | None) -> None:
+    """Check every task file and solution; name all that is wrong."""
+    from pinchbench.suite.load import bundled_tasks_dir  # noqa: PLC0415
+    from pinchbench.suite.solution import load_solution  # noqa: PLC0415
+
+    suite = _load(tasks_dir)
+    root = tasks_dir or bundled_tasks_dir()
+    problems = []
+    unsolved = []
+    for task in suite.tasks:
+        try:
+            if load_solution(root, task.task_id) is None:
+                unsolved.append(task.task_id)
+        except SuiteError as error:
+            problems.append(str(error))
+    if problems:
+        raise SuiteError("\n".join(problems))
+    if unsolved:
+        click.echo(f"Without a solution: {', '.join(unsolved)}", err=True)
+    click.echo(f"{len(suite.tasks)} tasks are sound.")
+
+
+@cli.group(context_settings=CONTEXT)
+def openclaw() -> None:
+    """Install OpenClaw for this program, beside any other on the machine."""
+
+
+@openclaw.command("install", context_settings=CONTEXT)
+@click.argument("version", required=False)
+def openclaw_install(*, version: str | None) -> None:
+    """Install an OpenClaw release (default: the newest one this program was tried with) and a Node that suits it.
+
+    Both go into the user's cache folder. A release that is there already is not fetched again.
+    """
+    from pinchbench.openclaw.install import DEFAULT_RELEASE, install, managed  # noqa: PLC0415
+
+    wanted = version or DEFAULT_RELEASE
+    if managed(wanted) is None:
+        click.echo(f"Installing OpenClaw {wanted} with npm; this takes about a minute.", err=True)
+    click.echo(install(wanted).program)
+
+
+@openclaw.command("list", context_settings=CONTEXT)
+def openclaw_list() -> None:
+    """List the releases that are installed, newest first."""
+    from pinchbench.openclaw.install import installed  # noqa: PLC0415
+
+    for found in installed():
+        click.echo(f"{found.version}  {found.program}")
+
+
+def _load(tasks_dir: Path | None) -> Suite:
+    from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415
+
+    return load_suite(tasks_dir or bundled_tasks_dir()).suite
+
+
+def _console(*, stderr: bool = True) -> Console:
+    from rich.console import Console  # noqa: PLC0415
+
+    console = Console(stderr=stderr, highlight=False)
+    # a log or a pipe has no width of its own: rows must not be folded there
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=160)
+
+
+def _expected(error: BaseException) -> PinchBenchError | None:
+    """The one expected error an exception is, or a group of nothing else holds."""
+    if isinstance(error, PinchBenchError):
+        return error
+    if isinstance(error, ExceptionGroup):
+        found = [_expected(one) for one in error.exceptions]
+        return found[0] if all(one is not None for one in found) else None
+    return None
+
+
+def main() -> None:
+    """Run the program and leave with its exit code. The only place that exits and that unwraps exception groups."""
+    if not hasattr(os, "fork"):
+        click.echo("Error: this program runs on Linux and macOS; on Windows, use it inside WSL.", err=True)
+        sys.exit(ConfigError.exit_code)
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (PinchBenchError, ExceptionGroup) as error:
+        expected = _expected(error)
+        if expected is None:
+            raise
+        click.echo(f"Error: {expected}", err=True)
+        if isinstance(expected, RunInterruptedError):
+            sys.exit(128 + expected.signal)
+        sys.exit(expected.exit_code)

@@ -1,0 +1,144 @@
+"""The terminal while a run goes on: a line a slot on a TTY, timestamped lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import EndOfStream, move_on_after
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from pinchbench.model import (
+    Event,
+    Notice,
+    Outcome,
+    OutputLine,
+    RunBegan,
+    Status,
+    TrialActivity,
+    TrialBegan,
+    TrialEnded,
+    TrialKey,
+    Usage,
+)
+from pinchbench.report.text import amount, duration, plain
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream
+    from rich.console import Console, RenderableType
+
+REFRESH_S = 0.25
+STYLES = {Status.SUCCESS: "green", Status.TIMEOUT: "yellow", Status.ERROR: "red"}
+
+
+@dataclass(slots=True)
+class _Slot:
+    key: TrialKey
+    timeout_s: float
+    since: float
+    text: str = "starting OpenClaw"
+    usage: Usage = Usage()
+
+
+@dataclass(slots=True)
+class _Board:
+    """What is known of the run."""
+
+    trials: int = 0
+    slots: dict[int, _Slot] = field(default_factory=dict)
+    ended: list[Outcome] = field(default_factory=list)
+
+    def totals(self) -> str:
+        done = len(self.ended)
+        good = sum(outcome.status is Status.SUCCESS for outcome in self.ended)
+        left_out = sum(not outcome.reason.counts for outcome in self.ended)
+        usage = sum((outcome.usage for outcome in self.ended), Usage())
+        parts = [f"{done} of {self.trials} done", f"{good} completed", f"{done - good - left_out} failed"]
+        if left_out:
+            parts.append(f"{left_out} left out")
+        return f"{', '.join(parts)} · {amount(usage.total_tokens)} tokens · ${usage.cost_usd:.4f}"
+
+
+def outcome_text(outcome: Outcome) -> Text:
+    """One line on a finished trial."""
+    text = Text()
+    text.append(f"{outcome.reason.value:>17}", style=STYLES[outcome.status])
+    text.append(f"  {outcome.key}  {duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens")
+    if outcome.note:
+        text.append(f"  {plain(outcome.note, width=160)}", style="dim")
+    return text
+
+
+class LiveView:
+    """Shows the events of a run on `console`; give `watch` to `run_benchmark` as its observer."""
+
+    def __init__(self, console: Console) -> None:
+        """`console` writes to stderr: stdout belongs to the result."""
+        self._console = console
+        self._board = _Board()
+
+    async def watch(self, events: MemoryObjectReceiveStream[Event]) -> None:
+        """Show events until there are no more. On a TTY the slots' lines are drawn again four times a second."""
+        if not self._console.is_terminal:
+            async for one in events:
+                self._take(one)
+            return
+        with Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
+            drawn = 0.0
+            while True:
+                event: Event | None = None
+                try:
+                    with move_on_after(REFRESH_S):
+                        event = await events.receive()
+                except EndOfStream:
+                    break
+                if event is not None:
+                    self._take(event)
+                if time.monotonic() - drawn >= REFRESH_S:
+                    drawn = time.monotonic()
+                    live.update(self._render(), refresh=True)
+
+    def _take(self, event: Event) -> None:
+        board = self._board
+        match event:
+            case RunBegan():
+                board.trials = event.trials
+                self._line(Text(f"{event.model}: {event.trials} trials on {event.slots} slots, run {event.run_id}"))
+            case TrialBegan():
+                board.slots[event.slot] = _Slot(event.key, event.timeout_s, anyio.current_time())
+                if not self._console.is_terminal:
+                    self._line(Text(f"{'started':>17}  {event.key}"))
+            case TrialActivity():
+                slot = board.slots.get(event.slot)
+                if slot is not None and slot.key == event.key:
+                    slot.text, slot.usage = plain(event.text, width=200), event.usage
+            case OutputLine():
+                self._line(Text(f"{event.key} {event.stream}: {plain(event.text)}", style="dim"))
+            case TrialEnded():
+                board.ended.append(event.outcome)
+                board.slots.pop(event.outcome.slot, None)
+                self._line(outcome_text(event.outcome))
+            case Notice():
+                self._line(Text(plain(event.text)))
+
+    def _line(self, text: Text) -> None:
+        self._console.print(Text.assemble((time.strftime("%H:%M:%S  "), "dim"), text), soft_wrap=True, highlight=False)
+
+    def _render(self) -> RenderableType:
+        grid = Table.grid(padding=(0, 1))
+        for column in range(4):
+            grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1 if column == 3 else None)  # noqa: PLR2004
+        for number, slot in sorted(self._board.slots.items()):
+            elapsed = anyio.current_time() - slot.since
+            grid.add_row(
+                Text(f"slot {number}", style="dim"),
+                Text(str(slot.key), style="bold"),
+                Text(f"{elapsed:.0f} of {slot.timeout_s:.0f} s"),
+                Text(f"{amount(slot.usage.total_tokens)} tokens · {slot.text}", style="cyan"),
+            )
+        grid.add_row(Text("run", style="dim"), Text(""), Text(""), Text(self._board.totals()))
+        return grid

@@ -1,0 +1,34 @@
+"""Text from outside made safe and short for a terminal (pure)."""
+
+from __future__ import annotations
+
+import re
+
+# C0, DEL and C1 controls, and the characters that reorder text: none of them may reach a terminal raw
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+
+
+def plain(text: str, *, width: int = 0) -> str:
+    """One line without control characters; cut to `width` characters with an ellipsis, if one is given."""
+    line = _UNSAFE.sub(" ", text).strip()
+    return line if not width or len(line) <= width else line[: max(0, width - 1)] + "…"
+
+
+def duration(seconds: float) -> str:
+    """Short and readable: `8.1 s`, `2 min 05 s`, `1 h 04 min`."""
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:  # noqa: PLR2004 - an hour
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+def amount(tokens: int) -> str:
+    """Tokens with a suffix: `950`, `12.3k`, `4.5M`."""
+    if tokens < 1000:  # noqa: PLR2004 - below a thousand the number itself is shortest
+        return str(tokens)
+    if tokens < 999_950:  # noqa: PLR2004 - what would round to 1000.0k
+        return f"{tokens / 1000:.1f}k"
+    return f"{tokens / 1_000_000:.1f}M"

@@ -1,0 +1,119 @@
+"""What every test gets: a backend, hypothesis settings, and a check that it left nothing behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+settings.register_profile("pinchbench", max_examples=200, deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("pinchbench")
+
+OPEN_FILES = Path("/dev/fd")  # Linux and macOS
+THREAD_END_S = 2.0  # a thread that was told to end may still be on its way out
+CHILD_WATCHER = "waitpid-"  # asyncio's daemon threads before Python 3.12: one per child, they end with it
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The program runs on asyncio; a test of code that is neutral parametrises over trio itself."""
+    return "asyncio"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Belongings:
+    """What this process holds: children and theirs (zombies too), threads, open files by number and identity."""
+
+    children: frozenset[psutil.Process]
+    threads: frozenset[threading.Thread]
+    files: dict[int, tuple[int, int]]
+
+    @classmethod
+    def now(cls) -> Belongings:
+        return cls(
+            children=frozenset(psutil.Process().children(recursive=True)),
+            threads=frozenset(threading.enumerate()),
+            files=_open_files(),
+        )
+
+
+def _open_files() -> dict[int, tuple[int, int]]:
+    files = {}
+    for name in os.listdir(OPEN_FILES):  # noqa: PTH208 - numbers are wanted
+        with suppress(OSError):  # the listing's own
+            info = os.fstat(int(name))
+            files[int(name)] = (info.st_dev, info.st_ino)
+    return files
+
+
+def _wait_for_threads(before: Belongings) -> list[str]:
+    """Give new threads a moment to end; name those that do not. Idle daemons are their library's own matter."""
+    due = time.monotonic() + THREAD_END_S
+    left = []
+    for thread in threading.enumerate():
+        if thread in before.threads or (thread.daemon and not thread.name.startswith(CHILD_WATCHER)):
+            continue
+        thread.join(max(0.0, due - time.monotonic()))
+        if thread.is_alive():
+            left.append(f"thread {thread.name}")
+    return left
+
+
+def _describe_child(child: psutil.Process) -> str:
+    with suppress(psutil.Error):
+        return f"process {child.pid} ({child.status()}) {' '.join(child.cmdline())}"
+    return f"process {child.pid}"
+
+
+def _describe_file(number: int) -> str:
+    with suppress(OSError):
+        return f"file {number} {(OPEN_FILES / str(number)).readlink()}"
+    return f"file {number}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Fail a test that leaves a process, a thread or an open file behind.
+
+    Only threads are waited for: a child that this process started is gone when, and only when, it has been
+    waited for, and nobody but the test could still do that. What was left is ended, so that one test's fault
+    is not every test's.
+    """
+    before = Belongings.now()
+    yield
+    left = _wait_for_threads(before)
+    after = Belongings.now()
+    left += [_describe_child(child) for child in after.children - before.children]
+    left += [_describe_file(number) for number, file in after.files.items() if before.files.get(number) != file]
+    for child in after.children - before.children:
+        with suppress(psutil.Error):
+            child.kill()
+    psutil.wait_procs(after.children - before.children, timeout=THREAD_END_S)
+    if left:
+        pytest.fail("the test left behind: " + "; ".join(left), pytrace=False)
+
+
+@pytest.fixture
+def marked_processes() -> Callable[[str], list[psutil.Process]]:
+    """A call that finds the processes, zombies included, whose `PINCHBENCH_TRIAL` starts with a marker."""
+
+    def find(marker: str) -> list[psutil.Process]:
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("PINCHBENCH_TRIAL", "").startswith(marker):
+                    found.append(process)
+        return found
+
+    return find

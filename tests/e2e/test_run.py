@@ -1,0 +1,136 @@
+"""Trials side by side on real OpenClaw: nobody sees another's, everything adds up, nothing is left."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import TaskFile, UserHome, write_suite
+
+import pinchbench.demo.server as demo
+from pinchbench import Reason, RunConfig, Usage, run_benchmark
+from pinchbench.model import TrialKey
+from pinchbench.process.leftovers import find_marked
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from pinchbench.openclaw.command import OpenClaw
+
+pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+
+WORDS = ("amber", "birch", "coral", "dune", "ember", "fjord", "grove", "harbor")
+LONG = "The quick brown fox counts its steps. " * 6000  # 228 kB: more than one argument can hold
+
+
+def _tasks() -> list[TaskFile]:
+    plain = [
+        TaskFile(
+            task_id=f"task_{word}",
+            turns=[
+                (
+                    f"Please keep the word {word} in a file.",
+                    [
+                        ("write", {"path": f"{word}.txt", "content": word}),
+                        ("exec", {"command": f"cat {word}.txt && pwd && ls"}),
+                    ],
+                    f"The word is {word}.",
+                )
+            ],
+        )
+        for word in WORDS[:6]
+    ]
+    long = TaskFile(
+        task_id="task_grove",
+        turns=[(f"The word is grove. {LONG}", [("write", {"path": "grove.txt", "content": "grove"})], "grove")],
+    )
+    sessions = TaskFile(
+        task_id="task_harbor",
+        turns=[
+            ("Remember harbor.", [("write", {"path": "harbor.txt", "content": "harbor"})], "Noted harbor."),
+            ("And now?", [("exec", {"command": "echo again >> harbor.txt"})], "Still harbor."),
+            ("A new day for harbor.", [("read", {"path": "harbor.txt"})], "It says harbor."),
+        ],
+        new_session=frozenset({2}),
+    )
+    return [*plain, long, sessions]
+
+
+async def test_eight_trials_on_four_slots_stay_apart_and_add_up(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models: list[demo.ScriptedModel] = []
+    original = demo.scripted_model
+
+    @asynccontextmanager
+    async def recorded() -> AsyncGenerator[demo.ScriptedModel]:
+        async with original() as model:
+            models.append(model)
+            yield model
+
+    monkeypatch.setattr(demo, "scripted_model", recorded)
+    before = home.snapshot()
+    config = RunConfig(
+        model="demo/oracle",
+        tasks_dir=write_suite(tmp_path / "suite", _tasks()),
+        openclaw=openclaw.version,
+        concurrency=4,
+        output_dir=tmp_path / "results",
+        run_root=tmp_path / "pb",
+    )
+
+    result = await run_benchmark(config)
+
+    assert {str(one.key): one.reason for one in result.outcomes} == {
+        f"task_{word}": Reason.COMPLETED for word in WORDS
+    }
+    assert {one.slot for one in result.outcomes} == {1, 2, 3, 4}
+    for outcome in result.outcomes:
+        word = outcome.key.task_id.removeprefix("task_")
+        text = (result.folder / outcome.evidence / "transcript.jsonl").read_text(encoding="utf-8")
+        assert [other for other in WORDS if other in text] == [word]
+        workspace = tmp_path / "pb" / result.run_id / outcome.key.task_id
+        assert outcome.workspace == str(workspace)
+        files = {path.name for path in workspace.iterdir() if path.name != ".openclaw"}
+        assert files == {f"{word}.txt"}
+        assert outcome.store == ("jsonl" if openclaw.version == "2026.6.5" else "sqlite")
+        assert outcome.level == "guardian"
+        counted = models[0].counted[TrialKey(task_id=outcome.key.task_id, repetition=1)]
+        assert _tokens(outcome.usage) == _tokens(counted)
+        assert outcome.usage.cost_usd == pytest.approx(counted.cost_usd)
+    grove = next(one for one in result.outcomes if one.key.task_id == "task_grove")
+    assert LONG.strip() in "".join(_user_texts(result.folder / grove.evidence / "transcript.jsonl"))
+    harbor = next(one for one in result.outcomes if one.key.task_id == "task_harbor")
+    assert len(harbor.session_ids) == 2
+    assert (tmp_path / "pb" / result.run_id / "task_harbor" / "harbor.txt").read_text() == "harboragain\n"
+    assert result.data["usage"] == pytest.approx(_as_dict(sum(models[0].counted.values(), Usage())))
+    assert find_marked(result.run_id) == []
+    assert home.snapshot() == before
+
+
+def _tokens(usage: Usage) -> tuple[int, ...]:
+    return (
+        usage.requests,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.total_tokens,
+    )
+
+
+def _as_dict(usage: Usage) -> dict[str, float]:
+    return {name: getattr(usage, name) for name in Usage.__slots__}
+
+
+def _user_texts(transcript: Path) -> list[str]:
+    """What the agent was told; both forms of content occur."""
+    texts: list[str] = []
+    for line in transcript.read_text(encoding="utf-8").split("\n"):
+        message = json.loads(line).get("message", {}) if line else {}
+        content = message.get("content") if message.get("role") == "user" else []
+        texts += [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+    return texts

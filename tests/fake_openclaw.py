@@ -1,0 +1,459 @@
+"""Plays the `openclaw` command for what the real one can't be made to do on demand.
+
+Started by the wrapper scripts that `fakes.fake_openclaw` writes, as `fake_openclaw.py SETTINGS_JSON ARGV...`; standard
+library only. Lines `scenario: NAME [ARGS]` in the message are played in order; without any it does a little work
+and answers. State is kept in the two forms the real releases have: `agents.list` with JSONL, `agents.entries` with SQLite.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Json = dict[str, object]
+
+COST = {"input": 0.001, "output": 0.002, "cacheRead": 0, "cacheWrite": 0, "total": 0.003}
+USAGE = {"input": 80, "output": 10, "cacheRead": 20, "cacheWrite": 0, "totalTokens": 110, "cost": COST}
+FOREVER_S = 600  # longer than any test
+EVENTS_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, event_json TEXT,"
+    " event_zstd BLOB, created_at INTEGER, PRIMARY KEY (session_id, seq))"
+)
+PROFILES_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS auth_profile_store (store_key TEXT NOT NULL PRIMARY KEY, store_json TEXT NOT NULL,"
+    " updated_at INTEGER NOT NULL)"
+)
+
+
+def state_dir() -> Path:
+    chosen = os.environ.get("OPENCLAW_STATE_DIR")
+    return Path(chosen) if chosen else Path(os.environ["HOME"]) / ".openclaw"
+
+
+def config_path() -> Path:
+    chosen = os.environ.get("OPENCLAW_CONFIG_PATH")
+    return Path(chosen) if chosen else state_dir() / "openclaw.json"
+
+
+def read_config() -> Json:
+    path = config_path()
+    config: Json = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return config
+
+
+def write_config(config: Json) -> None:
+    config_path().parent.mkdir(parents=True, exist_ok=True)
+    config_path().write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
+def agents_of(config: Json) -> list[Json]:
+    section = config.get("agents")
+    if not isinstance(section, dict):
+        return []
+    if "entries" in section:
+        return [{"id": name, **entry} for name, entry in section["entries"].items()]
+    return list(section.get("list", []))
+
+
+def fail(sentence: str, code: int = 1) -> int:
+    sys.stderr.write(sentence + "\n")
+    return code
+
+
+class Fake:
+    """One call of the command. `settings`: release, store, message_file, and what should go wrong."""
+
+    def __init__(self, settings: Json, argv: list[str]) -> None:
+        self.settings = settings
+        self.argv = argv
+
+    def run(self) -> int:
+        self._log()
+        match self.argv:
+            case ["--version"]:
+                if said := self.settings.get("version_fails"):
+                    return fail(str(said), 9)
+                sys.stdout.write(f"OpenClaw {self.settings['release']} (fake)\n")
+                return 0
+            case ["agents", "list", *rest]:
+                return self._list("--json" in rest)
+            case ["agents", "add", name, *rest]:
+                return self._add(name, rest)
+            case ["agent", "--help"]:
+                known = "  --message-file <path>\n" if self.settings.get("message_file") else ""
+                sys.stdout.write(f"Usage: openclaw agent\n  --message <text>\n{known}")
+                return 0
+            case ["agent", *rest]:
+                return Turn(self, rest).play()
+            case ["models", "auth", *_, "paste-api-key", "--provider", provider]:
+                return self._paste(provider)
+            case ["config", "get", path]:
+                return self._get(path)
+            case ["config", "set", path, value]:
+                return self._set(path, value)
+        return fail(f"error: unknown command {self.argv}")
+
+    def _log(self) -> None:
+        """One line a call into `calls.log` beside the wrapper, when the fake was made so."""
+        if log := self.settings.get("log"):
+            with Path(str(log)).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self.argv) + "\n")
+
+    def _list(self, as_json: bool) -> int:
+        if said := self.settings.get("list_fails"):
+            return fail(str(said))
+        agents = agents_of(read_config())
+        if as_json:
+            sys.stdout.write(json.dumps([{key: one.get(key) for key in ("id", "workspace", "model")} for one in agents]))
+        else:
+            for one in agents:
+                sys.stdout.write(f"- {one['id']}\n  Workspace: {one.get('workspace')}\n")
+        return 0
+
+    def _add(self, name: str, rest: list[str]) -> int:
+        if said := self.settings.get("add_fails"):
+            return fail(str(said))
+        if self.settings.get("add_hangs"):
+            time.sleep(FOREVER_S)
+        name = name.lower().replace(":", "-")
+        options = dict(zip(rest[::2], rest[1::2], strict=False))
+        config = read_config()
+        if any(one.get("id") == name for one in agents_of(config)):
+            return fail(f'Agent "{name}" already exists.')
+        workspace = Path(options["--workspace"])
+        if not self.settings.get("add_makes_no_workspace"):
+            workspace.mkdir(parents=True, exist_ok=True)
+        entry: Json = {
+            "workspace": str(workspace),
+            "agentDir": str(state_dir() / "agents" / name / "agent"),
+            "model": options["--model"],
+        }
+        section = config.setdefault("agents", {})
+        assert isinstance(section, dict)
+        if self.settings.get("add_forgets"):
+            pass
+        elif self.settings["store"] == "sqlite":
+            section.setdefault("entries", {})[name] = entry
+        else:
+            section.setdefault("list", []).append({"id": name, **entry})
+        config["meta"] = {"lastTouchedVersion": self.settings["release"]}
+        if self.settings.get("add_changes_tools"):
+            config["tools"] = {"profile": "coding"}
+        write_config(config)
+        (state_dir() / "agents" / name / "agent").mkdir(parents=True, exist_ok=True)
+        sys.stdout.write(f"Agent: {name}\n")
+        return 0
+
+    def _paste(self, provider: str) -> int:
+        if said := self.settings.get("paste_fails"):
+            return fail(str(said))
+        key = sys.stdin.readline().strip()
+        profile = {"type": "api_key", "provider": provider, "key": key}
+        text = json.dumps({"version": 1, "profiles": {f"{provider}:manual": profile}})
+        folder = state_dir() / "agents" / "main" / "agent"
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.settings["store"] == "jsonl":
+            (folder / "auth-profiles.json").write_text(text, encoding="utf-8")
+            return 0
+        with closing(sqlite3.connect(folder / "openclaw-agent.sqlite")) as database, database:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute(PROFILES_SCHEMA)
+            database.execute("INSERT OR REPLACE INTO auth_profile_store VALUES ('primary', ?, 0)", (text,))
+        return 0
+
+    def _place(self, config: Json, path: str) -> tuple[dict[str, object] | list[object], str | int] | None:
+        """The container a config path ends in, and the key there; None when this shape has no such path."""
+        here: object = config
+        keys: list[str | int] = []
+        for part in path.replace("[", ".[").split("."):
+            keys.append(int(part[1:-1]) if part.startswith("[") else part)
+        for key in keys[:-1]:
+            if isinstance(here, dict) and key in here:
+                here = here[key]
+            elif isinstance(here, list) and isinstance(key, int) and key < len(here):
+                here = here[key]
+            else:
+                return None
+        return (here, keys[-1]) if isinstance(here, dict | list) else None
+
+    def _get(self, path: str) -> int:
+        place = self._place(read_config(), path)
+        if place is None:
+            return fail(f"Config path not found: {path}")
+        container, key = place
+        sys.stdout.write(json.dumps(container[key]) + "\n")  # type: ignore[index,call-overload]
+        return 0
+
+    def _set(self, path: str, value: str) -> int:
+        config = read_config()
+        place = None if self.settings.get("set_fails") else self._place(config, path)
+        if place is None:
+            return fail(f"Config path not found: {path}")
+        container, key = place
+        container[key] = value  # type: ignore[index,call-overload]
+        write_config(config)
+        return 0
+
+
+class Turn:
+    """One `openclaw agent`: its session, and the scenario's actions."""
+
+    def __init__(self, fake: Fake, args: list[str]) -> None:
+        self.fake = fake
+        self.args = args
+        given = dict(one[2:].split("=", 1) for one in args if one.startswith("--") and "=" in one)
+        self.agent = given["agent"]
+        self.session = given["session-id"]
+        if "message-file" in given:
+            self.message = Path(given["message-file"]).read_bytes().decode("utf-8")
+        elif preloaded := os.environ.get("PINCHBENCH_MESSAGE_FILE"):
+            self.message = Path(preloaded).read_bytes().decode("utf-8")  # as long_message.mjs has the real one do
+        else:
+            self.message = given["message"]
+        entries = {str(one["id"]): one for one in agents_of(read_config())}
+        self.entry = entries.get(self.agent)
+        self.provider, _, self.model = str((self.entry or {}).get("model", "mock/m1")).partition("/")
+        self.code = 0
+        self.answers = True
+        self.begun = False
+        self.plain_content = False
+        self.database: sqlite3.Connection | None = None
+
+    def play(self) -> int:
+        if self.entry is None:
+            return fail(f'Unknown agent id "{self.agent}".')
+        actions: list[list[str]] = []
+        for line in self.message.split("\n"):
+            before, separator, rest = line.strip().partition("scenario:")
+            if separator and not before:
+                actions.append(shlex.split(rest))
+        early = [one for one in actions if one[0] in EARLY]
+        late = [one for one in actions if one[0] not in EARLY]
+        for name, *rest in early:
+            ACTIONS[name](self, *rest)
+        if self.code:
+            return self.code
+        if self.answers or late:
+            self.begin()
+        for name, *rest in late:
+            ACTIONS[name](self, *rest)
+        if self.answers:
+            self.work()
+            self.say("All done.")
+        sys.stdout.write("All done.\n")
+        return self.code
+
+    def workspace(self) -> Path:
+        assert self.entry is not None
+        return Path(str(self.entry["workspace"]))
+
+    def begin(self) -> None:
+        """Open the session and write the user's message."""
+        if self.begun:
+            return
+        self.begun = True
+        if not self.known():
+            self.event("session", version=3, cwd=str(self.workspace()))
+            self.event("model_change", provider=self.provider, modelId=self.model)
+        content: object = self.message if self.plain_content else [{"type": "text", "text": self.message}]
+        self.event("message", message={"role": "user", "content": content})
+
+    def work(self) -> None:
+        call = {"type": "toolCall", "id": "call_0", "name": "write", "arguments": {"path": "out.txt", "content": "hello"}}
+        self.assistant([call], "toolUse")
+        done = [{"type": "text", "text": "Successfully wrote 5 bytes to out.txt"}]
+        (self.workspace() / "out.txt").write_text("hello", encoding="utf-8")
+        self.event("message", message={"role": "toolResult", "toolCallId": "call_0", "content": done, "isError": False})
+
+    def say(self, text: str) -> None:
+        self.assistant([{"type": "text", "text": text}], "stop")
+
+    def assistant(self, content: list[Json], stop: str, **more: object) -> None:
+        message = {"role": "assistant", "content": content, "provider": self.provider, "model": self.model}
+        self.event("message", message={**message, "usage": USAGE, "stopReason": stop, **more})
+
+    def event(self, kind: str, **fields: object) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        one = {"type": kind, "id": os.urandom(4).hex(), "timestamp": now, **fields}
+        self.write(json.dumps(one, separators=(",", ":")).encode() + b"\n")
+
+    def _jsonl(self) -> Path:
+        return state_dir() / "agents" / self.agent / "sessions" / f"{self.session}.jsonl"
+
+    def _rows(self) -> sqlite3.Connection:
+        if self.database is None:
+            path = state_dir() / "agents" / self.agent / "agent" / "openclaw-agent.sqlite"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.database = sqlite3.connect(path, isolation_level=None)
+            self.database.execute("PRAGMA journal_mode=WAL")
+            self.database.execute(EVENTS_SCHEMA)
+        return self.database
+
+    def known(self) -> bool:
+        if self.fake.settings["store"] == "jsonl":
+            return self._jsonl().exists()
+        query = "SELECT count(*) FROM transcript_events WHERE session_id = ?"
+        return bool(self._rows().execute(query, (self.session,)).fetchone()[0])
+
+    def write(self, data: bytes) -> None:
+        """Write bytes of the transcript; in SQLite they are one row."""
+        if self.fake.settings["store"] == "jsonl":
+            self._jsonl().parent.mkdir(parents=True, exist_ok=True)
+            with self._jsonl().open("ab") as file:
+                file.write(data)
+            return
+        text = data.decode("utf-8", "replace").rstrip("\n")
+        self._rows().execute(
+            "INSERT INTO transcript_events (session_id, seq, event_json) SELECT ?, coalesce(max(seq) + 1, 0), ?"
+            " FROM transcript_events WHERE session_id = ?",
+            (self.session, text, self.session),
+        )
+
+    # --- what can be played ---
+
+    def flood(self, mib: str, end: str = "line") -> None:
+        line = b"x" * 65535 + (b"\n" if end == "line" else b"x")
+        for _ in range(int(float(mib) * 16)):
+            sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+
+    def print_lines(self, *lines: str) -> None:
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    def ignore_term(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def hold_stdout(self) -> None:
+        subprocess.Popen(["sleep", str(FOREVER_S)], start_new_session=True)
+
+    def daemonise(self) -> None:
+        """A child in a session of its own, orphaned, with an empty environment and SIGTERM ignored."""
+        script = f"trap '' TERM HUP; (sleep {FOREVER_S} & sleep {FOREVER_S}) & exit 0"
+        subprocess.run(["setsid", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", script], check=True)
+
+    def die(self, number: str) -> None:
+        self.work()
+        os.kill(os.getpid(), getattr(signal, number))
+
+    def exit(self, code: str) -> None:
+        self.code = int(code)
+
+    def linger(self) -> None:
+        """Answer, and never exit."""
+        self.work()
+        self.say("All done.")
+        time.sleep(FOREVER_S)
+
+    def damaged(self) -> None:
+        """A torn record, two records on one line, and a line that is no JSON."""
+        self.write(b'{"type":"message","id":"torn","timest\n')
+        stamp = b'"timestamp":"2026-01-01T00:00:00.000Z"'
+        self.write(b'{"type":"custom","id":"s1",' + stamp + b'}{"type":"custom","id":"s2",' + stamp + b"}\n")
+        self.write("not JSON at all \u2028 \xe9\n".encode())
+
+    def silent(self) -> None:
+        """End without an answer."""
+        self.answers = False
+
+    def refused(self) -> None:
+        self.assistant([], "error", errorMessage="401 invalid api key")
+
+    def fallback(self) -> None:
+        self.work()
+        self.model = "another"
+
+    def fallback_note(self) -> None:
+        note = [{"type": "text", "text": "Continue where you left off. The previous model failed."}]
+        self.event("message", message={"role": "user", "content": note})
+
+    def plain(self) -> None:
+        self.plain_content = True
+
+    def big(self, events: str) -> None:
+        for _ in range(int(events)):
+            call: Json = {"type": "toolCall", "id": "c", "name": "exec", "arguments": {"command": "x" * 1000}}
+            self.assistant([call], "toolUse")
+
+    def write_file(self, name: str, text: str) -> None:
+        path = self.workspace() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def think(self, seconds: str = str(FOREVER_S)) -> None:
+        """One model call, and then nothing for long."""
+        self.work()
+        time.sleep(float(seconds))
+
+    def sleep(self, seconds: str = str(FOREVER_S)) -> None:
+        time.sleep(float(seconds))
+
+    def remove(self, path: str) -> None:
+        Path(path).unlink()
+
+    def record(self, path: str) -> None:
+        Path(path).write_text(json.dumps({"argv": self.args, "env": dict(os.environ)}), encoding="utf-8")
+
+    def leave_state(self, name: str) -> None:
+        """Leave something in the state folder, and say whether it was there before."""
+        path = state_dir() / name
+        self.write_file("found.txt", "yes" if path.exists() else "no")
+        path.write_text("here", encoding="utf-8")
+
+    def gate(self, port: str) -> None:
+        """Say that this turn runs, and go on when the other side says so. The connection ends with this process."""
+        with socket.create_connection(("127.0.0.1", int(port))) as connection:
+            who = {"pid": os.getpid(), "agent": self.agent, "session": self.session, "cwd": str(Path.cwd())}
+            connection.sendall(json.dumps(who).encode() + b"\n")
+            while connection.recv(1) not in (b"", b"\n"):
+                pass
+
+
+EARLY = frozenset({"no_session", "slow_start", "plain", "exit_early", "ignore_term", "gate_early"})
+ACTIONS: dict[str, Callable[..., None]] = {
+    "big": Turn.big,
+    "daemonise": Turn.daemonise,
+    "damaged": Turn.damaged,
+    "die": Turn.die,
+    "exit": Turn.exit,
+    "exit_early": Turn.exit,
+    "fallback": Turn.fallback,
+    "fallback_note": Turn.fallback_note,
+    "flood": Turn.flood,
+    "gate": Turn.gate,
+    "gate_early": Turn.gate,
+    "hold_stdout": Turn.hold_stdout,
+    "ignore_term": Turn.ignore_term,
+    "leave_state": Turn.leave_state,
+    "linger": Turn.linger,
+    "no_session": Turn.silent,
+    "plain": Turn.plain,
+    "print": Turn.print_lines,
+    "record": Turn.record,
+    "refused": Turn.refused,
+    "remove": Turn.remove,
+    "silent": Turn.silent,
+    "sleep": Turn.sleep,
+    "slow_start": Turn.sleep,
+    "think": Turn.think,
+    "write_file": Turn.write_file,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(Fake(json.loads(sys.argv[1]), sys.argv[2:]).run())

@@ -1,0 +1,140 @@
+"""Fake installs of OpenClaw, tiny suites, run configs, and a gate that turns of the fake wait at."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import psutil
+from anyio import create_memory_object_stream, create_task_group, create_tcp_listener, fail_after
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from pinchbench.config import RunConfig
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from anyio.abc import SocketStream
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+FAKE = Path(__file__).with_name("fake_openclaw.py")
+OLD_RELEASE, NEW_RELEASE = "2026.6.5", "2026.9.6"
+MODEL = "mock/m1"
+
+
+def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = None, **settings: object) -> Path:
+    """Make an `openclaw` program in `folder/bin`; `settings` go to `fake_openclaw.Fake`. Its calls are logged."""
+    program = folder / "bin" / "openclaw"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    release = release or (OLD_RELEASE if store == "jsonl" else NEW_RELEASE)
+    baked = {"release": release, "store": store, "log": str(folder / "bin" / "calls.log"), **settings}
+    argv = [sys.executable, "-I", "-S", str(FAKE), json.dumps(baked)]
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(argv)} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def calls(program: Path) -> list[list[str]]:
+    """Return the command lines the fake was called with."""
+    log = program.with_name("calls.log")
+    return [json.loads(line) for line in log.read_text("utf-8").split("\n") if line] if log.exists() else []
+
+
+def make_suite(folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 30, head: str = "") -> Path:
+    """Write one task file for each id and prompt."""
+    root = folder / "tasks"
+    root.mkdir(parents=True, exist_ok=True)
+    for task_id, prompt in prompts.items():
+        lines = [f"id: {task_id}", "grading_type: llm_judge", f"timeout_seconds: {timeout_s}", head]
+        text = "\n".join(["---", *filter(None, lines), "---", "## Prompt", "", prompt, ""])
+        (root / f"{task_id}.md").write_text(text, encoding="utf-8")
+    return root
+
+
+def run_config(folder: Path, program: Path, prompts: Mapping[str, str], *, timeout_s: float = 30) -> RunConfig:
+    """A run of `prompts` with the fake, everything below `folder`. Vary it with `dataclasses.replace`."""
+    return RunConfig(
+        model=MODEL,
+        tasks_dir=make_suite(folder, prompts, timeout_s=timeout_s),
+        output_dir=folder / "results",
+        run_root=folder / "runs",
+        openclaw=str(program),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Guest:
+    """A turn of the fake that waits at the gate."""
+
+    pid: int
+    agent: str
+    session: str
+    stream: SocketStream
+
+    async def let_go(self) -> None:
+        """Let the turn go on."""
+        await self.stream.send(b"\n")
+
+    async def gone(self) -> None:
+        """Wait until the process is dead: its connection ends with it."""
+        try:
+            while await self.stream.receive():
+                pass
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            return
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
+    """A place on loopback where turns with `scenario: gate PORT` say that they run, and wait."""
+
+    port: int
+    guests: MemoryObjectReceiveStream[Guest]
+
+    async def next(self, limit_s: float = 20) -> Guest:
+        """Wait for the next turn."""
+        with fail_after(limit_s):
+            return await self.guests.receive()
+
+
+@asynccontextmanager
+async def open_gate() -> AsyncIterator[Gate]:
+    """Open a gate; connections of turns that still wait are closed at the end, which lets them go on."""
+    sender, guests = create_memory_object_stream[Guest](1000)
+    held: list[SocketStream] = []
+
+    async def welcome(stream: SocketStream) -> None:
+        held.append(stream)
+        who = json.loads(await BufferedByteReceiveStream(stream).receive_until(b"\n", 4096))
+        sender.send_nowait(Guest(pid=who["pid"], agent=who["agent"], session=who["session"], stream=stream))
+
+    async with await create_tcp_listener(local_host="127.0.0.1") as listener, sender, guests:
+        async with create_task_group() as group:
+            group.start_soon(listener.serve, welcome)
+            yield Gate(port=listener.extra(anyio.abc.SocketAttribute.local_port), guests=guests)
+            group.cancel_scope.cancel()
+        for stream in held:
+            with anyio.CancelScope(shield=True):
+                await anyio.aclose_forcefully(stream)
+
+
+def living(folder: Path) -> list[str]:
+    """Return the command lines of the living processes that work below `folder`, whatever their environment.
+
+    Trials run in their workspaces, and so does all they start.
+    """
+    found = []
+    for process in psutil.process_iter():
+        try:
+            inside = Path(process.cwd()).is_relative_to(folder)
+            if inside and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(" ".join(process.cmdline()))
+        except (psutil.Error, OSError):
+            continue
+    return found

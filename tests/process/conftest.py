@@ -1,0 +1,185 @@
+"""A place to run real processes in, and a roll call that shows when the last of them is gone."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import anyio
+import psutil
+import pytest
+
+from pinchbench.process.supervise import Limits, ProcessSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Connects, says its name and its process id, and stays. Whoever it forks shares the connection.
+PRESENT = """
+import os, socket, sys
+
+def present(name="anybody"):
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect({address!r})
+    connection.sendall(f"{{name}} {{os.getpid()}}\\n".encode())
+    return connection
+"""
+
+STAY = """
+import sys, time
+from present import present
+connection = present(sys.argv[1])
+time.sleep(600)
+"""
+
+QUICK_LIMITS = Limits(grace_s=0.3, orphan_grace_s=0.2, sweep_s=0.2)
+
+
+class RollCall:
+    """A listening socket that children connect to. A connection ends when its last holder is dead."""
+
+    def __init__(self) -> None:
+        """The address lives in a directory of its own: those of tests are too long for a socket."""
+        self.folder = Path(tempfile.mkdtemp(prefix="pb-"))
+        self.address = str(self.folder / "roll")
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self.address)
+        self._listener.listen(512)
+        self._listener.setblocking(False)
+        self._connections: list[socket.socket] = []
+
+    async def present(self, count: int = 1) -> dict[str, int]:
+        """Wait for so many more; return name → process id."""
+        came = {}
+        for _ in range(count):
+            connection = await self._accept()
+            said = b""
+            while not said.endswith(b"\n"):
+                await anyio.wait_readable(connection)
+                if not (data := connection.recv(1)):
+                    break
+                said += data
+            name, _, pid = said.decode().partition(" ")
+            came[name] = int(pid)
+        return came
+
+    async def all_gone(self) -> None:
+        """Wait until nobody holds a connection any more; those who came unasked count too."""
+        while connection := self._accept_now():
+            self._connections.append(connection)
+        for connection in self._connections:
+            data = b"?"
+            while data:
+                await anyio.wait_readable(connection)
+                try:
+                    data = connection.recv(4096)
+                except ConnectionResetError:
+                    break
+
+    def close(self) -> None:
+        """Close every socket."""
+        for connection in [self._listener, *self._connections]:
+            connection.close()
+        shutil.rmtree(self.folder)
+
+    async def _accept(self) -> socket.socket:
+        while (connection := self._accept_now()) is None:
+            await anyio.wait_readable(self._listener)
+        self._connections.append(connection)
+        return connection
+
+    def _accept_now(self) -> socket.socket | None:
+        try:
+            connection, _ = self._listener.accept()
+        except BlockingIOError:
+            return None
+        connection.setblocking(False)
+        return connection
+
+
+class Stage:
+    """A directory with scripts for children, the files they write to, and the roll call they answer."""
+
+    def __init__(self, folder: Path, roll: RollCall, marker: str) -> None:
+        """Scripts may `from present import present`."""
+        self.folder = folder
+        self.roll = roll
+        self.marker = marker
+        self.stdout = folder / "stdout.log"
+        self.stderr = folder / "stderr.log"
+        self.script("present", PRESENT.format(address=roll.address))
+        self.stay = f"{sys.executable} -S {self.script('stay', STAY)}"
+
+    def script(self, name: str, text: str) -> Path:
+        """Write a Python script."""
+        path = self.folder / f"{name}.py"
+        path.write_text(dedent(text), encoding="utf-8")
+        return path
+
+    def python(self, text: str, *words: str, name: str = "agent") -> list[str]:
+        """Return a command that runs a Python script."""
+        return [sys.executable, "-S", str(self.script(name, text)), *words]
+
+    def bash(self, text: str) -> list[str]:
+        """Return a command that runs a shell script, in which `{stay} NAME` answers the roll and stays."""
+        return ["bash", "-c", dedent(text).replace("{stay}", self.stay)]
+
+    def spec(
+        self,
+        argv: Sequence[str],
+        *,
+        limits: Limits = QUICK_LIMITS,
+        cwd: Path | None = None,
+        marker: str = "",
+        log: Path | None = None,
+    ) -> ProcessSpec:
+        """Return a specification that writes to this stage's files, or both streams to `log`."""
+        return ProcessSpec(
+            argv=argv,
+            cwd=cwd or self.folder,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
+            stdout=log or self.stdout,
+            stderr=log or self.stderr,
+            marker=marker or self.marker,
+            limits=limits,
+        )
+
+    def out(self) -> str:
+        """Return what was written to stdout so far."""
+        return self.stdout.read_text(encoding="utf-8")
+
+    def err(self) -> str:
+        """Return what was written to stderr so far."""
+        return self.stderr.read_text(encoding="utf-8")
+
+    def guardian(self) -> psutil.Process:
+        """Return the one guardian that runs for this test."""
+        (child,) = psutil.Process().children()
+        return child
+
+
+@pytest.fixture
+def roll() -> Iterator[RollCall]:
+    call = RollCall()
+    yield call
+    call.close()
+
+
+@pytest.fixture
+def stage(tmp_path: Path, roll: RollCall, request: pytest.FixtureRequest) -> Iterator[Stage]:
+    here = Stage(tmp_path, roll, marker=f"test/{tmp_path.name}/{request.node.name[:40]}")
+    yield here
+    # A test that fails must not leave its children to the next one.
+    for process in psutil.process_iter():
+        try:
+            mine = process.environ().get("PINCHBENCH_TRIAL", "").startswith(here.marker)
+        except psutil.Error:
+            continue
+        if mine:
+            process.send_signal(signal.SIGKILL)

@@ -1,0 +1,177 @@
+"""Tailing a file that grows, and one that does not behave."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import fail_after
+
+from pinchbench.process import follow
+from pinchbench.process.follow import CHUNK_BYTES, Follower
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "growing.log"
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Every file that a follower opens."""
+    files: list[object] = []
+    real = follow.aiofiles.open
+
+    async def counting(file: Path, *args: object, **options: object) -> object:
+        files.append(file)
+        return await real(file, *args, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(follow.aiofiles, "open", counting)
+    return files
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+async def test_gives_what_was_added(path: Path) -> None:
+    append(path, b"one")
+    async with Follower(path) as follower:
+        with fail_after(5):
+            assert await follower.read() == b"one"
+            assert await follower.read() == b""
+            append(path, b"two")
+            append(path, b"three")
+            assert await follower.read() == b"twothree"
+
+
+async def test_a_file_may_appear_later(path: Path) -> None:
+    async with Follower(path) as follower:
+        with fail_after(5):
+            assert await follower.read() == b""
+            append(path, b"")
+            assert await follower.read() == b""
+            append(path, b"here")
+            assert await follower.read() == b"here"
+
+
+async def test_a_big_file_comes_in_chunks(path: Path) -> None:
+    text = os.urandom(CHUNK_BYTES + CHUNK_BYTES // 2)
+    append(path, text)
+    async with Follower(path) as follower:
+        with fail_after(5):
+            first = await follower.read()
+            assert len(first) == CHUNK_BYTES
+            assert first + await follower.read() == text
+            assert await follower.read() == b""
+
+
+async def test_a_truncated_file_is_read_from_its_beginning(path: Path) -> None:
+    append(path, b"a long beginning")
+    async with Follower(path) as follower:
+        with fail_after(5):
+            await follower.read()
+            path.write_bytes(b"short")
+            assert await follower.read() == b"short"
+            append(path, b" and more")
+            assert await follower.read() == b" and more"
+
+
+async def test_a_replaced_file_is_read_from_its_beginning(path: Path) -> None:
+    append(path, b"old")
+    async with Follower(path) as follower:
+        with fail_after(5):
+            await follower.read()
+            other = path.with_suffix(".new")
+            append(other, b"new and longer")
+            other.rename(path)
+            assert await follower.read() == b"new and longer"
+
+
+async def test_a_file_replaced_between_the_look_and_the_open_is_given_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(path, b"old")
+    real = follow.aiofiles.open
+
+    async def replace_first(file: Path, *args: object, **options: object) -> object:
+        other = path.with_suffix(".new")
+        append(other, b"new")
+        other.rename(path)
+        return await real(file, *args, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(follow.aiofiles, "open", replace_first)
+    async with Follower(path) as follower:
+        with fail_after(5):
+            assert await follower.read() == b"new"
+            assert await follower.read() == b""
+
+
+async def test_a_file_deleted_between_the_look_and_the_open_is_not_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(path, b"old")
+    real = follow.aiofiles.open
+
+    async def delete_first(file: Path, *args: object, **options: object) -> object:
+        path.unlink()
+        return await real(file, *args, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(follow.aiofiles, "open", delete_first)
+    async with Follower(path) as follower:
+        with fail_after(5):
+            assert await follower.read() == b""
+
+
+async def test_a_deleted_file_gives_nothing_until_it_is_back(path: Path) -> None:
+    append(path, b"first")
+    async with Follower(path) as follower:
+        with fail_after(5):
+            await follower.read()
+            path.unlink()
+            assert await follower.read() == b""
+            append(path, b"second life")
+            assert await follower.read() == b"second life"
+
+
+async def test_a_file_that_has_not_grown_is_not_opened(path: Path, opened: list[object]) -> None:
+    append(path, b"")
+    async with Follower(path) as follower:
+        with fail_after(5):
+            for _ in range(3):
+                await follower.read()
+            assert opened == []
+            append(path, b"some")
+            for _ in range(3):
+                await follower.read()
+            append(path, b"more")
+            assert await follower.read() == b"more"
+    assert opened == [path]
+
+
+async def test_a_cancelled_read_loses_nothing(path: Path) -> None:
+    append(path, b"all of it")
+    got = b""
+    async with Follower(path) as follower:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            got += await follower.read()
+        with fail_after(5):
+            got += await follower.read()
+    assert got == b"all of it"
+
+
+async def test_closes_its_file_when_cancelled(path: Path) -> None:
+    append(path, b"text")
+    with anyio.CancelScope() as scope:
+        async with Follower(path) as follower:
+            await follower.read()
+            scope.cancel()

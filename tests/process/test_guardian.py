@@ -1,0 +1,353 @@
+"""The guardian by itself: its functions, and the protocol it speaks as a plain script."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import fail_after
+
+from pinchbench.process import guardian
+from pinchbench.process.guardian import Tree, spawn
+from pinchbench.process.supervise import GUARDIAN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tests.process.conftest import RollCall, Stage
+
+pytestmark = pytest.mark.anyio
+
+SETTINGS = {
+    "grace_s": 60.0,
+    "orphan_grace_s": 0.2,
+    "sweep_s": 60.0,
+    "output_limit_bytes": 1_000_000,
+    "subreaper": True,
+    "drop_lc_ctype": True,
+}
+DEAF = """
+import signal, time
+from present import present
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+connection = present()
+time.sleep(600)
+"""
+
+
+class Talk:
+    """A guardian and the runner's end of its socket."""
+
+    def __init__(self, stage: Stage, argv: Sequence[str], **settings: object) -> None:
+        """Start it."""
+        self.socket, theirs = socket.socketpair()
+        self.socket.setblocking(False)
+        with theirs, stage.stdout.open("wb") as out, stage.stderr.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-S", GUARDIAN, str(theirs.fileno()), json.dumps({**SETTINGS, **settings}), *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=stage.folder,
+                env={"PATH": os.environ["PATH"], guardian.MARKER: stage.marker},
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        self._held = b""
+
+    def say(self, words: bytes) -> None:
+        self.socket.sendall(words)
+
+    async def hear(self) -> dict[str, object]:
+        while b"\n" not in self._held:
+            await anyio.wait_readable(self.socket)
+            data = self.socket.recv(65536)
+            assert data, "the guardian ended without a word"
+            self._held += data
+        line, _, self._held = self._held.partition(b"\n")
+        message: dict[str, object] = json.loads(line)
+        return message
+
+    async def silence(self) -> None:
+        await anyio.wait_readable(self.socket)
+        assert self._held + self.socket.recv(65536) == b""
+
+    def close(self) -> None:
+        self.socket.close()
+        self.process.wait(timeout=10)
+
+
+@pytest.fixture
+def talk(stage: Stage) -> Iterator[Callable[..., Talk]]:
+    talks = []
+
+    def start(argv: Sequence[str], **settings: object) -> Talk:
+        talks.append(Talk(stage, argv, **settings))
+        return talks[-1]
+
+    yield start
+    for one in talks:
+        one.close()
+
+
+async def test_tells_start_and_end(talk: Callable[..., Talk]) -> None:
+    guard = talk(["sh", "-c", "exit 3"])
+    with fail_after(10):
+        started = await guard.hear()
+        ended = await guard.hear()
+        await guard.silence()
+    assert started["event"] == "started"
+    assert isinstance(started["pid"], int)
+    assert (ended["event"], ended["reason"], ended["exit_code"]) == ("ended", "exited", 3)
+    assert (ended["leftovers"], ended["killed"], ended["survivors"]) == ([], 0, [])
+
+
+async def test_tells_why_it_could_not_start(talk: Callable[..., Talk]) -> None:
+    guard = talk(["/nowhere/agent"])
+    with fail_after(10):
+        failed = await guard.hear()
+        await guard.silence()
+    assert failed == {"event": "failed", "errno": 2, "message": "No such file or directory: /nowhere/agent"}
+
+
+async def test_a_kill_that_comes_with_the_stop_is_not_held_back(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+) -> None:
+    guard = talk(stage.python(DEAF))
+    with fail_after(10):  # the grace is a minute
+        await roll.present()
+        await guard.hear()
+        guard.say(b"stop\nkill\n")
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["reason"], ended["exit_code"]) == ("stopped", -signal.SIGKILL)
+
+
+async def test_a_kill_ends_the_grace(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+    agent = stage.python(
+        """
+        import signal, time
+        from present import present
+        signal.signal(signal.SIGTERM, lambda *_: print("deaf", flush=True))
+        connection = present()
+        while True:
+            time.sleep(600)
+        """
+    )
+    guard = talk(agent)
+    with fail_after(10):
+        await roll.present()
+        await guard.hear()
+        guard.say(b"st")  # a word may come in pieces
+        guard.say(b"op\n")
+        guard.say(b"kill\n")
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["reason"], ended["killed"]) == ("stopped", 1)
+
+
+async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+    agent = stage.python(
+        """
+        import os, signal, time
+        from present import present
+        connections = [present("child")]
+        signal.signal(signal.SIGTERM, lambda *_: connections.append(present("swept")))
+        if os.fork():
+            os._exit(5)
+        while True:
+            time.sleep(600)
+        """
+    )
+    guard = talk(agent)
+    with fail_after(10):  # the sweep may last a minute
+        assert (await roll.present(2)).keys() == {"child", "swept"}
+        await guard.hear()
+        guard.say(b"kill\n")
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["reason"], ended["exit_code"], ended["killed"]) == ("exited", 5, 1)
+
+
+async def test_ends_all_when_the_runner_is_gone(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+    stage.script("deaf", DEAF)
+    guard = talk(stage.bash(f"{sys.executable} -S deaf.py & setsid {sys.executable} -S deaf.py & wait"))
+    with fail_after(10):
+        await roll.present(2)
+        guard.socket.shutdown(socket.SHUT_RDWR)
+        await roll.all_gone()
+
+
+async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+) -> None:
+    agent = stage.python(
+        """
+        import signal, sys, time
+        from present import present
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(print("goodbye", flush=True)))
+        connection = present()
+        time.sleep(600)
+        """
+    )
+    guard = talk(agent, orphan_grace_s=60)
+    with fail_after(10):
+        await roll.present()
+        guard.socket.shutdown(socket.SHUT_RDWR)
+        await roll.all_gone()
+    assert stage.out() == "goodbye\n"
+
+
+async def test_the_grace_is_no_licence_to_write(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+    agent = stage.python(
+        """
+        import os, signal
+        from present import present
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        connection = present()
+        while True:
+            os.write(1, bytes(65536))
+        """
+    )
+    guard = talk(agent)
+    with fail_after(20):  # the grace is a minute
+        await guard.hear()
+        ended = await guard.hear()
+        await roll.present()
+        await roll.all_gone()
+    assert (ended["reason"], ended["exit_code"]) == ("output_limit", -signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_only_the_runner_tells_it_to_end(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall, number: signal.Signals
+) -> None:
+    guard = talk(stage.bash("exec {stay} agent"))
+    with fail_after(10):
+        await roll.present()
+        guard.process.send_signal(number)
+        guard.say(b"stop\n")
+        assert (await guard.hear())["event"] == "started"
+        ended = await guard.hear()
+    assert (ended["reason"], ended["exit_code"]) == ("stopped", -signal.SIGTERM)
+
+
+async def test_one_whose_first_thread_has_ended_is_no_zombie(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+) -> None:
+    agent = stage.python(
+        """
+        import ctypes, threading, time
+        from present import present
+        connection = present()
+        threading.Thread(target=time.sleep, args=(600,)).start()
+        ctypes.CDLL(None).pthread_exit(None)
+        """
+    )
+    guard = talk(agent, grace_s=0.1)
+    with fail_after(10):
+        (pid,) = (await roll.present()).values()
+        await guard.hear()
+        while b"State:\tZ" not in await anyio.Path(f"/proc/{pid}/status").read_bytes():
+            await anyio.lowlevel.checkpoint()
+        guard.say(b"kill\n")
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["exit_code"], ended["killed"], ended["survivors"]) == (-signal.SIGKILL, 1, [])
+
+
+async def test_one_that_is_always_another_process_is_caught(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+) -> None:
+    agent = stage.python(
+        """
+        import os, signal, time
+        from present import present
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        connection = present()
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if os.fork():
+                os._exit(0)
+        """
+    )
+    guard = talk(agent, sweep_s=0.1)
+    with fail_after(15):
+        await roll.present()
+        await guard.hear()
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["exit_code"], ended["survivors"]) == (0, [])
+
+
+async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+    agent = stage.python(
+        """
+        import os, time
+        from present import present
+        connection = present()
+        read, write = os.pipe()
+        for _ in range(30):
+            if os.fork() == 0:
+                os.write(write, b"1")
+                time.sleep(600)
+        ready = b""
+        while len(ready) < 30:
+            ready += os.read(read, 30)
+        """
+    )
+    guard = talk(agent)
+    with fail_after(10):
+        await guard.hear()
+        ended = await guard.hear()
+        await roll.present()
+        await roll.all_gone()
+    assert isinstance(ended["leftovers"], list)
+    assert (len(ended["leftovers"]), ended["leftover_count"]) == (guardian.MAX_NAMED, 30)
+    assert ended["leftovers"][0]["command"].endswith("agent.py")
+
+
+async def test_descendants_are_the_living_at_any_depth(stage: Stage, roll: RollCall) -> None:
+    with subprocess.Popen(stage.bash("{stay} one & ({stay} two & wait) & wait"), cwd=stage.folder) as shell:
+        with fail_after(10):
+            came = await roll.present(2)
+            found = guardian._descendants(shell.pid)
+            assert set(came.values()) < found.keys()
+            assert guardian._descendants(os.getpid()).keys() == {shell.pid, *found}
+            assert set(found.values()) == {os.getpgrp()}
+            os.kill(came["one"], signal.SIGKILL)
+            while came["one"] in guardian._descendants(shell.pid):  # noqa: ASYNC110 - a zombie gives no event
+                await anyio.lowlevel.checkpoint()
+        for pid in [shell.pid, *found]:
+            Tree(pid, subreaper=True).signal(pid, signal.SIGKILL)
+        with fail_after(10):
+            await roll.all_gone()
+
+
+def test_a_signal_to_one_that_has_gone_is_fine() -> None:
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+    Tree(child.pid, subreaper=True).signal(child.pid, signal.SIGTERM)
+    Tree(child.pid, subreaper=True).signal_groups({0, 1, os.getpgrp(), child.pid}, signal.SIGTERM)
+
+
+def test_spawn_gives_the_reason_of_a_failure(stage: Stage) -> None:
+    with pytest.raises(PermissionError) as caught:
+        spawn([str(stage.folder)])
+    assert caught.value.filename == str(stage.folder)
+
+
+def test_the_tree_adds_up_what_it_reaps() -> None:
+    tree = Tree(spawn(["sh", "-c", "exit 7"]), subreaper=True)
+    os.waitid(os.P_PID, tree.pid, os.WEXITED | os.WNOWAIT)
+    assert not tree.alive()
+    assert tree.status is not None
+    assert os.waitstatus_to_exitcode(tree.status) == 7
+    assert tree.peak_rss_bytes > 0

@@ -1,0 +1,112 @@
+"""Runs in the user's own OpenClaw: their agents and config stay as they are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import fail_after
+
+from pinchbench.config import Isolation
+from pinchbench.errors import OpenClawError
+from pinchbench.runner.bench import run_benchmark
+from tests.fakes import calls, fake_openclaw, run_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+def write_config(user: Path, store: str, agents: dict[str, dict[str, str]]) -> Path:
+    shaped: object = agents if store == "sqlite" else [{"id": name, **entry} for name, entry in agents.items()]
+    config = {
+        "agents": {"defaults": {"model": {"primary": "x/y"}}, "entries" if store == "sqlite" else "list": shaped},
+        "channels": {"telegram": {"enabled": True}},
+    }
+    path = user / ".openclaw" / "openclaw.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(config), encoding="utf-8")
+    return path
+
+
+def entries(config: dict[str, dict[str, object]]) -> dict[str, dict[str, str]]:
+    listed = config["agents"].get("list")
+    if isinstance(listed, list):
+        return {one["id"]: one for one in listed}
+    found = config["agents"]["entries"]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_a_missing_agent_is_added_once_for_each_slot(tmp_path: Path, user: Path, store: str) -> None:
+    program = fake_openclaw(tmp_path, store=store)
+    # whole ids are compared: one that only begins like ours is somebody else's
+    path = write_config(user, store, {"bench-mock-m1-5": {"workspace": "/w", "model": "m"}})
+    before = json.loads(path.read_text("utf-8"))
+    prompts = {f"task_{name}": f"scenario: write_file name.txt {name}" for name in "abcd"}
+    config = replace(run_config(tmp_path, program, prompts), isolation=Isolation.SHARED, concurrency=2)
+    for _ in range(2):
+        with fail_after(60):
+            result = await run_benchmark(config)
+        assert result.complete
+        for name in "abcd":
+            folder = tmp_path / "runs" / result.run_id / f"task_{name}"
+            assert (folder / "name.txt").read_text("utf-8") == name
+            assert not folder.is_symlink()
+        assert {one.agent_id for one in result.outcomes} == {"bench-mock-m1", "bench-mock-m1-2"}
+    added = [one[2] for one in calls(program) if one[:2] == ["agents", "add"]]
+    assert added == ["bench-mock-m1", "bench-mock-m1-2"]
+    after = json.loads(path.read_text("utf-8"))
+    assert after["channels"] == before["channels"]
+    assert after["agents"]["defaults"] == before["agents"]["defaults"]
+    assert entries(after)["bench-mock-m1-5"] == entries(before)["bench-mock-m1-5"]
+    assert set(entries(after)) == {"bench-mock-m1", "bench-mock-m1-2", "bench-mock-m1-5"}
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_an_agent_with_another_workspace_writes_into_the_trials_own(
+    tmp_path: Path, user: Path, store: str
+) -> None:
+    program = fake_openclaw(tmp_path, store=store)
+    old = tmp_path / "old"
+    old.mkdir()
+    agents = {
+        "main": {"workspace": "/m", "model": "m"},
+        "bench-mock-m1": {"workspace": str(old), "model": "mock/m1", "extra": "kept"},
+    }
+    path = write_config(user, store, agents)
+    config = replace(
+        run_config(tmp_path, program, {"task_a": "Hi", "task_b": "Hi"}), isolation=Isolation.SHARED
+    )
+    with fail_after(60):
+        result = await run_benchmark(config)
+    assert result.complete
+    assert list(old.iterdir()) == []
+    for name in ("task_a", "task_b"):
+        assert (tmp_path / "runs" / result.run_id / name / "out.txt").is_file()
+    assert not any(one[:2] == ["agents", "add"] for one in calls(program))
+    after = entries(json.loads(path.read_text("utf-8")))
+    assert after["main"].items() >= agents["main"].items()
+    assert after["bench-mock-m1"]["extra"] == "kept"
+    assert not any("--local" in one for one in calls(program))
+    assert (user / ".openclaw" / "agents" / "bench-mock-m1").is_dir()
+
+
+async def test_a_workspace_that_cannot_be_changed_is_told_with_what_to_do(tmp_path: Path, user: Path) -> None:
+    program = fake_openclaw(tmp_path, set_fails=True)
+    write_config(user, "jsonl", {"bench-mock-m1": {"workspace": "/old", "model": "mock/m1"}})
+    config = replace(run_config(tmp_path, program, {"task_a": "Hi"}), isolation=Isolation.SHARED)
+    expected = pytest.RaisesExc(OpenClawError, match="openclaw agents delete bench-mock-m1")
+    with fail_after(60), pytest.RaisesGroup(expected, flatten_subgroups=True):
+        await run_benchmark(config)
+
+
+async def test_an_openclaw_that_lists_no_agents_is_told_in_its_own_words(tmp_path: Path) -> None:
+    program = fake_openclaw(tmp_path, list_fails="config invalid: agents.list[0].id")
+    config = replace(run_config(tmp_path, program, {"task_a": "Hi"}), isolation=Isolation.SHARED)
+    with fail_after(60), pytest.RaisesGroup(pytest.RaisesExc(OpenClawError, match="config invalid"), flatten_subgroups=True):
+        await run_benchmark(config)
