@@ -48,9 +48,10 @@ def fill_workspace(path: Path, files: Iterable[WorkspaceFile]) -> None:
     path.mkdir(mode=0o700, parents=True)
     for file in files:
         target = path / file.dest
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.parent.resolve().is_relative_to(path.resolve()):
+        # before anything is made: the parents, and the place itself, may be links that a copied folder brought
+        if not target.resolve().is_relative_to(path.resolve()):
             raise OSError(f"{file.dest} would leave the workspace through a link")
+        target.parent.mkdir(parents=True, exist_ok=True)
         if file.content is not None:
             target.write_text(file.content, encoding="utf-8", newline="")
         elif file.source is not None and file.source.is_dir():

@@ -81,7 +81,7 @@ class Fake:
         self.settings = settings
         self.argv = argv
 
-    def run(self) -> int:
+    def run(self) -> int:  # noqa: PLR0911 - one for each command
         self._log()
         match self.argv:
             case ["--version"]:
@@ -118,7 +118,9 @@ class Fake:
             return fail(str(said))
         agents = agents_of(read_config())
         if as_json:
-            sys.stdout.write(json.dumps([{key: one.get(key) for key in ("id", "workspace", "model")} for one in agents]))
+            sys.stdout.write(
+                json.dumps([{key: one.get(key) for key in ("id", "workspace", "model")} for one in agents])
+            )
         else:
             for one in agents:
                 sys.stdout.write(f"- {one['id']}\n  Workspace: {one.get('workspace')}\n")
@@ -178,15 +180,12 @@ class Fake:
     def _place(self, config: Json, path: str) -> tuple[dict[str, object] | list[object], str | int] | None:
         """The container a config path ends in, and the key there; None when this shape has no such path."""
         here: object = config
-        keys: list[str | int] = []
-        for part in path.replace("[", ".[").split("."):
-            keys.append(int(part[1:-1]) if part.startswith("[") else part)
+        parts = path.replace("[", ".[").split(".")
+        keys = [int(part[1:-1]) if part.startswith("[") else part for part in parts]
         for key in keys[:-1]:
-            if isinstance(here, dict) and key in here:
-                here = here[key]
-            elif isinstance(here, list) and isinstance(key, int) and key < len(here):
-                here = here[key]
-            else:
+            try:
+                here = here[key]  # type: ignore[index]
+            except (TypeError, LookupError):
                 return None
         return (here, keys[-1]) if isinstance(here, dict | list) else None
 
@@ -195,7 +194,7 @@ class Fake:
         if place is None:
             return fail(f"Config path not found: {path}")
         container, key = place
-        sys.stdout.write(json.dumps(container[key]) + "\n")  # type: ignore[index,call-overload]
+        sys.stdout.write(json.dumps(container[key]) + "\n")  # type: ignore[index]
         return 0
 
     def _set(self, path: str, value: str) -> int:
@@ -204,7 +203,7 @@ class Fake:
         if place is None:
             return fail(f"Config path not found: {path}")
         container, key = place
-        container[key] = value  # type: ignore[index,call-overload]
+        container[key] = value  # type: ignore[index]
         write_config(config)
         return 0
 
@@ -243,14 +242,14 @@ class Turn:
                 actions.append(shlex.split(rest))
         early = [one for one in actions if one[0] in EARLY]
         late = [one for one in actions if one[0] not in EARLY]
-        for name, *rest in early:
-            ACTIONS[name](self, *rest)
+        for action in early:
+            ACTIONS[action[0]](self, *action[1:])
         if self.code:
             return self.code
         if self.answers or late:
             self.begin()
-        for name, *rest in late:
-            ACTIONS[name](self, *rest)
+        for action in late:
+            ACTIONS[action[0]](self, *action[1:])
         if self.answers:
             self.work()
             self.say("All done.")
@@ -273,7 +272,12 @@ class Turn:
         self.event("message", message={"role": "user", "content": content})
 
     def work(self) -> None:
-        call = {"type": "toolCall", "id": "call_0", "name": "write", "arguments": {"path": "out.txt", "content": "hello"}}
+        call: Json = {
+            "type": "toolCall",
+            "id": "call_0",
+            "name": "write",
+            "arguments": {"path": "out.txt", "content": "hello"},
+        }
         self.assistant([call], "toolUse")
         done = [{"type": "text", "text": "Successfully wrote 5 bytes to out.txt"}]
         (self.workspace() / "out.txt").write_text("hello", encoding="utf-8")

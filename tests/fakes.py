@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from contextlib import asynccontextmanager
@@ -133,7 +134,7 @@ def living(folder: Path) -> list[str]:
     for process in psutil.process_iter():
         try:
             inside = Path(process.cwd()).is_relative_to(folder)
-            if inside and process.status() != psutil.STATUS_ZOMBIE:
+            if inside and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(" ".join(process.cmdline()))
         except (psutil.Error, OSError):
             continue

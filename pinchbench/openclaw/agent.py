@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import Event, create_task_group, move_on_after, to_thread
 
-from pinchbench.openclaw.command import TurnCommand, is_long, preload_env, turn_argv
+from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
 from pinchbench.openclaw.probe import knows_message_file
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import Evidence, TaskResult, decide
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 POLL_S = 0.1  # how often a transcript and the output files are looked at: well under what a person notices
 LINGER_S = 15.0  # OpenClaw ends 1 to 2 s after its answer (measured); one that has not after this never will
 SHOWN_LINE_BYTES = 4096
+SHOWN_BYTES = 32 * 1024  # of one look at a file that grows: 40 ms of work if every line is empty
+LAST_LOOKS = 8  # at a file whose trial is over, 256 KiB each
 CLOSE_LIMIT_S = 1.0  # closing a file takes a thread's turn, no more
 LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 
@@ -170,7 +172,7 @@ class OpenClawAgent:
                 argv = turn_argv(self.openclaw.program, command, message_file=file)
             else:
                 argv[-1] = "--message="
-                env |= preload_env(LONG_MESSAGE, file, env)
+                env = preloaded(env, LONG_MESSAGE, file)
         return ProcessSpec(
             argv=argv,
             cwd=workspace,
@@ -190,6 +192,9 @@ class OpenClawAgent:
             group.start_soon(self._follow_session, progress, own, watch)
             progress.ends.append(await supervise(spec, timeout_s=left_s, leave=own))
             group.cancel_scope.cancel()
+        # what it wrote last: an answer that is read later would be taken for the next turn's
+        while await _read_on(progress.sessions[-1], watch):
+            pass
 
     async def _follow_session(self, progress: _Progress, own: Leave, watch: Watch) -> None:
         """Follow the transcript live, and end an agent that has answered and does not exit."""
@@ -197,11 +202,7 @@ class OpenClawAgent:
         asked = session.reader.facts.user_messages  # an answer to an earlier turn is not this turn's
         quiet_since = anyio.current_time()
         while True:
-            lines = await session.store.poll()
-            for event in (event for line in lines for event in session.reader.feed(line)):
-                if watch.activity is not None and (what := describe(event)):
-                    watch.activity(what, session.reader.facts.usage)
-            if lines:
+            if await _read_on(session, watch):
                 quiet_since = anyio.current_time()
                 continue
             facts = session.reader.facts
@@ -244,23 +245,38 @@ class OpenClawAgent:
         )
 
 
+async def _read_on(session: _Session, watch: Watch) -> bool:
+    """Take what is new in a session. False when nothing is."""
+    lines = await session.store.poll()
+    for event in (event for line in lines for event in session.reader.feed(line)):
+        if watch.activity is not None and (what := describe(event)):
+            watch.activity(what, session.reader.facts.usage)
+    return bool(lines)
+
+
 async def _pass_on(leave: Leave, own: Leave) -> None:
     await leave.stop.wait()
     own.stop.set()
 
 
 async def _follow_output(path: Path, show: Callable[[str], None], ended: Event) -> None:
-    """Give each line of a growing file to `show` until `ended` is set and all has been shown."""
+    """Give each line of a growing file to `show` until `ended` is set and what was left has been shown.
+
+    Of a flood only the head of each look is shown: nobody could read more, and the other trials need the event loop.
+    """
     splitter = LineSplitter(max_line_bytes=SHOWN_LINE_BYTES)
+    last_looks = LAST_LOOKS
     async with Follower(path) as follower:
-        while True:
-            last = ended.is_set()
+        while last_looks:
+            last_looks -= ended.is_set()
             data = await follower.read()
-            for line in splitter.feed(data):
+            for line in splitter.feed(data[:SHOWN_BYTES]):
                 show(line.data.decode("utf-8", "replace"))
+            if len(data) > SHOWN_BYTES:
+                show(f"… {len(data) - SHOWN_BYTES} bytes are not shown; {path} has them all")
             if data:
                 continue
-            if last:
+            if ended.is_set():
                 break
             with move_on_after(POLL_S):
                 await ended.wait()

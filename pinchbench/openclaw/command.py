@@ -85,13 +85,15 @@ def is_long(message: str) -> bool:
     return len(message.encode()) > MAX_ARGUMENT_BYTES
 
 
-def preload_env(preload: Path, message_file: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """Variables that make Node put the text of `message_file` in place of the message (`long_message.mjs`).
+def preloaded(env: Mapping[str, str], preload: Path, message_file: Path) -> dict[str, str]:
+    """The environment in which Node puts the text of `message_file` in place of the message (`long_message.mjs`).
 
-    Only for releases without `--message-file`. The respawn is off because it would pass the text as an argument.
+    Only for releases without `--message-file`. A respawn would pass the text on as an argument, so what makes
+    OpenClaw's launcher respawn is switched off or left out.
     """
     before = env.get("NODE_OPTIONS", "")
     return {
+        **{name: value for name, value in env.items() if name != "NODE_COMPILE_CACHE"},
         "NODE_OPTIONS": f"{before} --import={preload.as_uri()}".strip(),
         NODE_OPTIONS_BEFORE: before,
         MESSAGE_FILE: str(message_file),

@@ -88,8 +88,6 @@ class PrivateHome:
             "OPENCLAW_STATE_DIR": str(self.state_dir),
             "OPENCLAW_CONFIG_PATH": str(self.state_dir / "openclaw.json"),
             "TMPDIR": str(self.root / "tmp"),
-            # compiled JavaScript, the same for every slot and run: saves seconds a trial
-            "NODE_COMPILE_CACHE": str(cache_dir() / "node-compile-cache"),
             "NO_COLOR": "1",
         }
 
@@ -102,9 +100,8 @@ class PrivateHome:
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self.template, self.root, symlinks=True)
         path = self.state_dir / "openclaw.json"
-        config = json.loads(
-            path.read_text(encoding="utf-8").replace(json.dumps(str(self.template))[1:-1], str(self.root))
-        )
+        old, new = (json.dumps(str(place))[1:-1] for place in (self.template, self.root))
+        config = json.loads(path.read_text(encoding="utf-8").replace(old, new))
         agent_entry(config, self.agent_id)["workspace"] = str(workspace)
         if self.provider is not None:
             name, entry = self.provider
@@ -169,8 +166,12 @@ async def make_template(
     Takes 6 to 20 CPU-seconds of OpenClaw. Raises OpenClawError with OpenClaw's own words when it refuses.
     """
     home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
-    for folder in (home.state_dir, root / "tmp", root / "workspace", cache_dir() / "node-compile-cache"):
+    compiled = cache_dir() / "node-compile-cache"
+    for folder in (home.state_dir, root / "tmp", root / "workspace", compiled):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # OpenClaw keeps compiled JavaScript under TMPDIR: the same for every slot and run, it saves seconds a trial.
+    # (NODE_COMPILE_CACHE would do too, but makes its launcher start a second Node.)
+    (root / "tmp" / compiled.name).symlink_to(compiled)
     config_path = home.state_dir / "openclaw.json"
     config = private_config(model, user, provider, root / "workspace")
     write_private(config_path, json.dumps(config, indent=1))

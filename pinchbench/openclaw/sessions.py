@@ -127,6 +127,7 @@ class SqliteStore:
             return []
         try:
             with closing(sqlite3.connect(f"{self._database.as_uri()}?mode=ro", uri=True, timeout=BUSY_S)) as database:
+                database.text_factory = bytes  # text that is no UTF-8 must not hide the whole session
                 rows = database.execute(
                     "SELECT seq, event_json, event_zstd FROM transcript_events"
                     " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
@@ -139,8 +140,8 @@ class SqliteStore:
 
 
 def _event(text: object, packed: object) -> bytes:
-    if isinstance(text, str):
-        return text.encode("utf-8", "replace")
+    if isinstance(text, bytes):
+        return text
     if isinstance(packed, bytes):
         try:
             return zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_EVENT_BYTES)

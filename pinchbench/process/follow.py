@@ -56,6 +56,7 @@ class Follower:
         data = b""
         with CancelScope(shield=True):
             data = await self._look(info)
+            self._offset += len(data)
         return data
 
     async def _look(self, info: os.stat_result) -> bytes:
@@ -71,9 +72,7 @@ class Follower:
             assert self._file is not None  # noqa: S101 - for the type checker
             self._inode = os.fstat(self._file.fileno()).st_ino  # of what was opened: it may have been replaced
         await self._file.seek(self._offset)
-        data = await self._file.read(CHUNK_BYTES)
-        self._offset += len(data)
-        return data
+        return await self._file.read(CHUNK_BYTES)
 
     async def _close(self) -> None:
         file, self._file = self._file, None

@@ -188,7 +188,8 @@ async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None 
                 timed_out = limit.cancelled_caught and not guard.ended.is_set()
             finally:
                 ended_at = anyio.current_time()
-                await _end(guard, leave, spec.limits)
+                with move_on_after(spec.limits.grace_s + spec.limits.sweep_s + REPORT_MARGIN_S, shield=True):
+                    await _end(guard, leave)
                 lifeline.cancel()
                 listener.cancel()
     finally:
@@ -250,15 +251,14 @@ async def _first(*events: Event) -> None:
             group.start_soon(wait, event)
 
 
-async def _end(guard: _Guard, leave: Leave, limits: Limits) -> None:
-    """Make the guardian end its tree, if it still has one; shielded, and bounded by grace and margin."""
-    with move_on_after(limits.grace_s + limits.sweep_s + REPORT_MARGIN_S, shield=True):
-        if not guard.ended.is_set():
-            guard.say("kill" if leave.hurry.is_set() else "stop")
-            if not leave.hurry.is_set():
-                await _first(guard.ended, leave.hurry)
-                guard.say("kill")
-        await guard.ended.wait()
+async def _end(guard: _Guard, leave: Leave) -> None:
+    """Make the guardian end its tree, if it still has one."""
+    if not guard.ended.is_set():
+        guard.say("kill" if leave.hurry.is_set() else "stop")
+        if not leave.hurry.is_set():
+            await _first(guard.ended, leave.hurry)
+            guard.say("kill")
+    await guard.ended.wait()
 
 
 def _may_have_left_some(guard: _Guard) -> bool:

@@ -119,8 +119,8 @@ async def run_benchmark(config: RunConfig, *, observer: Observer | None = None, 
 
     Raises PinchBenchError (SuiteError, SelectionError, OpenClawError, ResultsError, RunInterruptedError when a signal came
     before the first trial), possibly inside an ExceptionGroup. Cancelling it ends every process it started, writes the
-    outcomes of the running trials as `interrupted`, and then raises. The built-in `demo/*` models need anyio's
-    asyncio backend.
+    outcomes of the running trials as `interrupted`, and then raises. Needs anyio's asyncio backend: transcripts are
+    followed with aiofiles, which knows no other.
     """
     prepared = await to_thread.run_sync(prepare, config)
     return await _Bench(prepared, observer).run(handle_signals=handle_signals)

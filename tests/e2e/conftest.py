@@ -1,53 +1,25 @@
-"""What the tests on real OpenClaw share: the pinned releases, a home with something in it, small suites."""
+"""The pinned releases, and a home folder that must stay as it is."""
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from pinchbench.openclaw.install import TRIED_RELEASES, cache_dir, install
+from real_openclaw import UserHome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
-
-Step = tuple[str, dict[str, object]]
 
 
 @pytest.fixture(scope="session", params=TRIED_RELEASES)
 def openclaw(request: pytest.FixtureRequest) -> OpenClaw:
     """Each pinned release, installed on first use."""
     return install(request.param)
-
-
-@dataclass(frozen=True)
-class UserHome:
-    """A home folder of its own for the tests, with an OpenClaw state in it that must stay as it is."""
-
-    path: Path
-
-    @property
-    def state(self) -> Path:
-        return self.path / ".openclaw"
-
-    def snapshot(self) -> dict[str, bytes | None]:
-        """Every file below the home with its bytes, every folder with None."""
-        return {
-            str(entry.relative_to(self.path)): entry.read_bytes() if entry.is_file() else None
-            for entry in self.path.rglob("*")
-        }
-
-    def configure(self, config: dict[str, object]) -> None:
-        """Write openclaw.json the way people do: with a comment, which is JSON5."""
-        text = json.dumps(config, indent=2)
-        (self.state / "openclaw.json").write_text(f"// mine\n{text}\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -65,41 +37,3 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UserHome:
     (user.state / "workspace" / "SOUL.md").write_text("mine\n", encoding="utf-8")
     user.configure({"agents": {"defaults": {"workspace": str(user.state / "workspace")}}})
     return user
-
-
-@dataclass(frozen=True)
-class TaskFile:
-    """A task with its solution: for each turn the message, the steps and the answer."""
-
-    task_id: str
-    turns: Sequence[tuple[str, Sequence[Step], str]]
-    timeout_s: float = 240
-    new_session: frozenset[int] = frozenset()
-
-
-def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
-    """Write task files and solutions into a new folder."""
-    (root / "solutions").mkdir(parents=True)
-    for task in tasks:
-        head: dict[str, object] = {
-            "id": task.task_id,
-            "name": task.task_id,
-            "category": "e2e",
-            "grading_type": "llm_judge",
-            "timeout_seconds": task.timeout_s,
-        }
-        prompts = [message for message, _, _ in task.turns]
-        if len(prompts) > 1:
-            head["sessions"] = [
-                {"prompt": prompt, "new_session": number in task.new_session} for number, prompt in enumerate(prompts)
-            ]
-        text = f"---\n{yaml.safe_dump(head)}---\n\n## Prompt\n\n{prompts[0]}\n"
-        (root / f"{task.task_id}.md").write_text(text, encoding="utf-8")
-        solution = {
-            "turns": [
-                {"steps": [{"tool": tool, "args": args} for tool, args in steps], "answer": answer}
-                for _, steps, answer in task.turns
-            ]
-        }
-        (root / "solutions" / f"{task.task_id}.yaml").write_text(yaml.safe_dump(solution), encoding="utf-8")
-    return root

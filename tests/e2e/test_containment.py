@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 from anyio import fail_after, to_thread
-from conftest import Step, TaskFile, UserHome, write_suite
 
 from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.process.leftovers import find_marked
+from real_openclaw import Step, TaskFile, write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +31,11 @@ def _stay(tag: int) -> Step:
     return "exec", {"command": command}
 
 
+def _wait(command: str) -> Step:
+    """Run a command in the foreground for longer than the trial may take; OpenClaw's own default is 10 s."""
+    return "exec", {"command": command, "yieldMs": 120_000}
+
+
 def _alive(tag: int) -> list[str]:
     """The command lines of living processes that a task with this tag has started."""
     wanted = {f"{tag}{number}" for number in range(1, 10)}
@@ -42,7 +47,8 @@ def _alive(tag: int) -> list[str]:
     return found
 
 
-async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("home")
+async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, tmp_path: Path) -> None:
     normal, late = 41000, 42000
     suite = write_suite(
         tmp_path / "suite",
@@ -53,7 +59,7 @@ async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, hom
                 turns=[
                     (
                         "Start and stay.",
-                        [_stay(late), ("exec", {"command": f"touch reached; sleep {late}4"})],
+                        [_stay(late), _wait(f"touch reached; sleep {late}4")],
                         "Never said.",
                     )
                 ],
@@ -80,13 +86,14 @@ async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, hom
     assert find_marked(result.run_id) == []
 
 
+@pytest.mark.usefixtures("home")
 async def test_nobody_survives_a_ctrl_c_and_the_run_says_what_became_of_each_trial(
-    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+    openclaw: OpenClaw, tmp_path: Path
 ) -> None:
     tag = 43000
     fifo = tmp_path / "reached"
     os.mkfifo(fifo)
-    stay = [_stay(tag), ("exec", {"command": f"echo now > {fifo}; sleep {tag}4"})]
+    stay = [_stay(tag), _wait(f"echo now > {fifo}; sleep {tag}4")]
     suite = write_suite(
         tmp_path / "suite",
         [
@@ -97,7 +104,9 @@ async def test_nobody_survives_a_ctrl_c_and_the_run_says_what_became_of_each_tri
     command = [sys.executable, "-m", "pinchbench", "--model", "demo/oracle", "--tasks-dir", str(suite)]
     command += ["--openclaw", openclaw.version, "--output-dir", str(tmp_path / "results")]
     command += ["--run-root", str(tmp_path / "pb"), "--no-upload"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as runner:
+    with subprocess.Popen(  # noqa: ASYNC220 - starts at once; what waits is in threads
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as runner:
         with fail_after(120):
             await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
         assert len(_alive(tag)) >= 4

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import TaskFile, UserHome, write_suite
 
 import pinchbench.demo.server as demo
 from pinchbench import Reason, RunConfig, Usage, run_benchmark
 from pinchbench.model import TrialKey
 from pinchbench.process.leftovers import find_marked
+from real_openclaw import TaskFile, UserHome, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
 
-WORDS = ("amber", "birch", "coral", "dune", "ember", "fjord", "grove", "harbor")
+WORDS = ("amber", "birch", "coral", "dune", "quartz", "fjord", "grove", "harbor")
 LONG = "The quick brown fox counts its steps. " * 6000  # 228 kB: more than one argument can hold
 
 
@@ -84,9 +84,7 @@ async def test_eight_trials_on_four_slots_stay_apart_and_add_up(
 
     result = await run_benchmark(config)
 
-    assert {str(one.key): one.reason for one in result.outcomes} == {
-        f"task_{word}": Reason.COMPLETED for word in WORDS
-    }
+    assert {str(one.key): one.reason for one in result.outcomes} == {f"task_{word}": Reason.COMPLETED for word in WORDS}
     assert {one.slot for one in result.outcomes} == {1, 2, 3, 4}
     for outcome in result.outcomes:
         word = outcome.key.task_id.removeprefix("task_")
@@ -132,5 +130,5 @@ def _user_texts(transcript: Path) -> list[str]:
     for line in transcript.read_text(encoding="utf-8").split("\n"):
         message = json.loads(line).get("message", {}) if line else {}
         content = message.get("content") if message.get("role") == "user" else []
-        texts += [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+        texts += [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
     return texts

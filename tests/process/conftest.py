@@ -18,7 +18,7 @@ import pytest
 from pinchbench.process.supervise import Limits, ProcessSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 # Connects, says its name and its process id, and stays. Whoever it forks shares the connection.
 PRESENT = """
@@ -157,6 +157,13 @@ class Stage:
     def err(self) -> str:
         """Return what was written to stderr so far."""
         return self.stderr.read_text(encoding="utf-8")
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for what gives no event: look again after everybody else has had a turn."""
+        while True:
+            if condition():
+                return
+            await anyio.lowlevel.checkpoint()
 
     def guardian(self) -> psutil.Process:
         """Return the one guardian that runs for this test."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import aiofiles
 import anyio
 import pytest
 from anyio import fail_after
 
-from pinchbench.process import follow
 from pinchbench.process.follow import CHUNK_BYTES, Follower
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.anyio
@@ -27,14 +28,22 @@ def path(tmp_path: Path) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Every file that a follower opens."""
     files: list[object] = []
-    real = follow.aiofiles.open
+    real: Callable[..., Awaitable[object]] = aiofiles.open
 
     async def counting(file: Path, *args: object, **options: object) -> object:
         files.append(file)
-        return await real(file, *args, **options)  # type: ignore[call-overload]
+        return await real(file, *args, **options)
 
-    monkeypatch.setattr(follow.aiofiles, "open", counting)
+    monkeypatch.setattr(aiofiles, "open", counting)
     return files
+
+
+def overwrite(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def delete(path: Path) -> None:
+    path.unlink()
 
 
 def append(path: Path, data: bytes) -> None:
@@ -79,7 +88,7 @@ async def test_a_truncated_file_is_read_from_its_beginning(path: Path) -> None:
     async with Follower(path) as follower:
         with fail_after(5):
             await follower.read()
-            path.write_bytes(b"short")
+            overwrite(path, b"short")
             assert await follower.read() == b"short"
             append(path, b" and more")
             assert await follower.read() == b" and more"
@@ -100,15 +109,15 @@ async def test_a_file_replaced_between_the_look_and_the_open_is_given_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(path, b"old")
-    real = follow.aiofiles.open
+    real: Callable[..., Awaitable[object]] = aiofiles.open
 
     async def replace_first(file: Path, *args: object, **options: object) -> object:
         other = path.with_suffix(".new")
         append(other, b"new")
         other.rename(path)
-        return await real(file, *args, **options)  # type: ignore[call-overload]
+        return await real(file, *args, **options)
 
-    monkeypatch.setattr(follow.aiofiles, "open", replace_first)
+    monkeypatch.setattr(aiofiles, "open", replace_first)
     async with Follower(path) as follower:
         with fail_after(5):
             assert await follower.read() == b"new"
@@ -119,13 +128,13 @@ async def test_a_file_deleted_between_the_look_and_the_open_is_not_there(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(path, b"old")
-    real = follow.aiofiles.open
+    real: Callable[..., Awaitable[object]] = aiofiles.open
 
     async def delete_first(file: Path, *args: object, **options: object) -> object:
-        path.unlink()
-        return await real(file, *args, **options)  # type: ignore[call-overload]
+        delete(path)
+        return await real(file, *args, **options)
 
-    monkeypatch.setattr(follow.aiofiles, "open", delete_first)
+    monkeypatch.setattr(aiofiles, "open", delete_first)
     async with Follower(path) as follower:
         with fail_after(5):
             assert await follower.read() == b""
@@ -136,7 +145,7 @@ async def test_a_deleted_file_gives_nothing_until_it_is_back(path: Path) -> None
     async with Follower(path) as follower:
         with fail_after(5):
             await follower.read()
-            path.unlink()
+            delete(path)
             assert await follower.read() == b""
             append(path, b"second life")
             assert await follower.read() == b"second life"

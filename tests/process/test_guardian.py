@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import anyio
+import psutil
 import pytest
 from anyio import fail_after
 
@@ -21,7 +22,7 @@ from pinchbench.process.supervise import GUARDIAN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tests.process.conftest import RollCall, Stage
+    from process.conftest import RollCall, Stage
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +52,15 @@ class Talk:
         self.socket.setblocking(False)
         with theirs, stage.stdout.open("wb") as out, stage.stderr.open("wb") as err:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", GUARDIAN, str(theirs.fileno()), json.dumps({**SETTINGS, **settings}), *argv],
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    GUARDIAN,
+                    str(theirs.fileno()),
+                    json.dumps({**SETTINGS, **settings}),
+                    *argv,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -160,8 +169,11 @@ async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: Stage, ro
         from present import present
         connections = [present("child")]
         signal.signal(signal.SIGTERM, lambda *_: connections.append(present("swept")))
+        read, write = os.pipe()
         if os.fork():
+            os.read(read, 1)  # Python forgets a signal that comes while it forks
             os._exit(5)
+        os.write(write, b"1")
         while True:
             time.sleep(600)
         """
@@ -255,8 +267,7 @@ async def test_one_whose_first_thread_has_ended_is_no_zombie(
     with fail_after(10):
         (pid,) = (await roll.present()).values()
         await guard.hear()
-        while b"State:\tZ" not in await anyio.Path(f"/proc/{pid}/status").read_bytes():
-            await anyio.lowlevel.checkpoint()
+        await stage.until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
         guard.say(b"kill\n")
         ended = await guard.hear()
         await roll.all_gone()
@@ -314,21 +325,29 @@ async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stag
     assert ended["leftovers"][0]["command"].endswith("agent.py")
 
 
-async def test_descendants_are_the_living_at_any_depth(stage: Stage, roll: RollCall) -> None:
-    with subprocess.Popen(stage.bash("{stay} one & ({stay} two & wait) & wait"), cwd=stage.folder) as shell:
-        with fail_after(10):
-            came = await roll.present(2)
-            found = guardian._descendants(shell.pid)
-            assert set(came.values()) < found.keys()
-            assert guardian._descendants(os.getpid()).keys() == {shell.pid, *found}
-            assert set(found.values()) == {os.getpgrp()}
-            os.kill(came["one"], signal.SIGKILL)
-            while came["one"] in guardian._descendants(shell.pid):  # noqa: ASYNC110 - a zombie gives no event
-                await anyio.lowlevel.checkpoint()
-        for pid in [shell.pid, *found]:
-            Tree(pid, subreaper=True).signal(pid, signal.SIGKILL)
-        with fail_after(10):
-            await roll.all_gone()
+@pytest.fixture
+def shell(stage: Stage) -> Iterator[subprocess.Popen[bytes]]:
+    """A shell with a child and a grandchild."""
+    with subprocess.Popen(stage.bash("{stay} one & ({stay} two & wait) & wait"), cwd=stage.folder) as child:
+        yield child
+        child.kill()
+
+
+async def test_descendants_are_the_living_at_any_depth(
+    stage: Stage, roll: RollCall, shell: subprocess.Popen[bytes]
+) -> None:
+    with fail_after(10):
+        came = await roll.present(2)
+        found = guardian._descendants(shell.pid)
+        assert set(came.values()) < found.keys()
+        assert guardian._descendants(os.getpid()).keys() == {shell.pid, *found}
+        assert set(found.values()) == {os.getpgrp()}
+        os.kill(came["one"], signal.SIGKILL)
+        await stage.until(lambda: came["one"] not in guardian._descendants(shell.pid))
+    for pid in [shell.pid, *found]:
+        Tree(pid, subreaper=True).signal(pid, signal.SIGKILL)
+    with fail_after(10):
+        await roll.all_gone()
 
 
 def test_a_signal_to_one_that_has_gone_is_fine() -> None:

@@ -17,7 +17,7 @@ from pinchbench.process.leftovers import MARKER, end_marked, find_marked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.process.conftest import RollCall, Stage
+    from process.conftest import RollCall, Stage
 
 pytestmark = pytest.mark.anyio
 
@@ -55,8 +55,7 @@ async def test_the_dead_are_not_found(
     with fail_after(10):
         await roll.present()
         child.kill()
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE
+        await stage.until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
     assert find_marked(stage.marker) == []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ def chunked(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
     text = draw(TEXT)
     cuts = sorted(draw(st.lists(st.integers(0, len(text)))))
     edges = [0, *cuts, len(text)]
-    return text, [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return text, [text[start:end] for start, end in pairwise(edges)]
 
 
 def split(chunks: list[bytes], max_line_bytes: int) -> list[Line]:

@@ -18,12 +18,12 @@ import pytest
 from anyio import fail_after
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from fakes import fake_openclaw, living, make_suite, open_gate
 from pinchbench.model import Reason
 from pinchbench.process.leftovers import find_marked
 from pinchbench.results.journal import read_journal
 from pinchbench.results.records import RunFinished, TrialStarted
 from pinchbench.runner.interrupt import Interrupt
-from tests.fakes import fake_openclaw, living, make_suite, open_gate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from anyio.abc import Process
 
     from pinchbench.model import Outcome
+    from pinchbench.results.journal import Journal
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +79,7 @@ class Runner:
     async def wait_for(self, event: str, text: str = "") -> dict[str, str]:
         with fail_after(STEP_LIMIT_S):
             while True:
-                line = json.loads(await self.lines.receive_until(b"\n", 1_000_000))
+                line: dict[str, str] = json.loads(await self.lines.receive_until(b"\n", 1_000_000))
                 self.heard.append(line)
                 if line["event"] == event and text in line.get("text", ""):
                     return line
@@ -87,9 +88,21 @@ class Runner:
         with fail_after(STEP_LIMIT_S):
             return await self.process.wait()
 
-    def outcomes(self) -> list[Outcome]:
+    def journal(self) -> Journal:
         [path] = self.folder.glob("results/*/journal.jsonl")
-        return list(read_journal(path).outcomes)
+        return read_journal(path)
+
+    def outcomes(self) -> tuple[Outcome, ...]:
+        return self.journal().outcomes
+
+
+def read_json(path: str) -> dict[str, object]:
+    data: dict[str, object] = json.loads(Path(path).read_text("utf-8"))
+    return data
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
 
 
 @asynccontextmanager
@@ -159,8 +172,9 @@ async def test_one_signal_ends_the_running_agents_and_writes_the_result(tmp_path
             assert await run.ended() == 0
     assert result["interrupted"] == number.name
     assert sum(line["event"] == "Notice" and line["text"].startswith(number.name) for line in run.heard) == 1
-    data = json.loads(Path(result["path"]).read_text("utf-8"))
+    data = read_json(result["path"])
     counts = data["counts"]
+    assert isinstance(counts, dict)
     assert (counts["planned"], counts["success"], counts["not_run"]) == (5, 1, 2)
     assert counts["reasons"] == {"completed": 1, "interrupted": 2}
     assert data["interrupted"] == number.name
@@ -183,8 +197,10 @@ async def test_a_second_signal_kills_agents_that_do_not_end(tmp_path: Path) -> N
             for guest in guests:
                 await guest.gone()
             assert await run.ended() == 0
-    data = json.loads(Path(result["path"]).read_text("utf-8"))
-    assert data["counts"]["reasons"] == {"interrupted": 2}
+    data = read_json(result["path"])
+    counts = data["counts"]
+    assert isinstance(counts, dict)
+    assert counts["reasons"] == {"interrupted": 2}
     assert [one.exit_code for one in run.outcomes()] == [-9, -9]
     assert living(tmp_path / "runs") == []
 
@@ -202,8 +218,7 @@ async def test_three_signals_leave_at_once_and_nobody_lives_on(tmp_path: Path) -
             await nobody_lives(tmp_path)
             for guest in guests:
                 await guest.gone()
-    [journal] = tmp_path.glob("results/*/journal.jsonl")
-    assert sum(isinstance(record, TrialStarted) for record in read_journal(journal).records) == 2
+    assert sum(isinstance(record, TrialStarted) for record in run.journal().records) == 2
 
 
 async def test_nobody_outlives_a_runner_that_is_killed_with_eight_agents_in_flight(tmp_path: Path) -> None:
@@ -221,8 +236,7 @@ async def test_nobody_outlives_a_runner_that_is_killed_with_eight_agents_in_flig
             for guest in guests:
                 await guest.gone()
     print(f"the last of 8 trees was gone after {took_s:.2f} s")  # noqa: T201 - measured, shown with -s
-    [path] = tmp_path.glob("results/*/journal.jsonl")
-    journal = read_journal(path)
+    journal = run.journal()
     assert sum(isinstance(record, TrialStarted) for record in journal.records) == 8
     assert journal.outcomes == ()
     assert not any(isinstance(record, RunFinished) for record in journal.records)
@@ -237,5 +251,5 @@ async def test_a_signal_during_the_setup_runs_nothing(tmp_path: Path) -> None:
         assert "RunInterruptedError('SIGINT came during the set-up; nothing was run.')" in failed["text"]
         assert await run.ended() == 0
     assert living(tmp_path) == []
-    assert list((tmp_path / "runs").iterdir()) == []
+    assert names_in(tmp_path / "runs") == []
     assert not (tmp_path / "results").exists()

@@ -12,14 +12,24 @@ import anyio
 import pytest
 from anyio import fail_after
 
+from fakes import calls, fake_openclaw, living, open_gate, run_config
 from pinchbench.errors import ResultsError
-from pinchbench.model import Event, OutputLine, Reason, RunBegan, Status, TrialActivity, TrialBegan, TrialEnded, TrialKey
+from pinchbench.model import (
+    Event,
+    OutputLine,
+    Reason,
+    RunBegan,
+    Status,
+    TrialActivity,
+    TrialBegan,
+    TrialEnded,
+    TrialKey,
+)
 from pinchbench.openclaw.home import PrivateHome
 from pinchbench.openclaw.transcript import parse_line
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, TrialStarted
 from pinchbench.runner.bench import Result, prepare, run_benchmark
-from tests.fakes import calls, fake_openclaw, living, open_gate, run_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +37,8 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
+    from fakes import Guest
     from pinchbench.model import Outcome
-    from tests.fakes import Guest
 
 pytestmark = pytest.mark.anyio
 
@@ -82,7 +92,10 @@ async def test_every_situation_has_its_name_and_nothing_is_lost_or_left(tmp_path
     journal = read_journal(result.folder / "journal.jsonl")
     assert journal.problems == ()
     assert Counter(kinds(journal.records)) == {
-        RunStarted: 1, TrialStarted: len(SCENARIOS), TrialFinished: len(SCENARIOS), RunFinished: 1
+        RunStarted: 1,
+        TrialStarted: len(SCENARIOS),
+        TrialFinished: len(SCENARIOS),
+        RunFinished: 1,
     }
     assert outcomes["task_answers"].store == store
     assert outcomes["task_answers"].exit_code == 0
@@ -100,7 +113,8 @@ async def test_every_situation_has_its_name_and_nothing_is_lost_or_left(tmp_path
     lines = (result.folder / damaged.evidence / "transcript.jsonl").read_bytes().split(b"\n")
     events = [event for line in lines for event in parse_line(line).events]
     assert [event["raw"] for event in events if "raw" in event] == [
-        '{"type":"message","id":"torn","timest', "not JSON at all \u2028 é"
+        '{"type":"message","id":"torn","timest',
+        "not JSON at all \u2028 é",
     ]
     assert {"s1", "s2"} <= {event.get("id") for event in events}
     assert damaged.transcript_length == len(events)
@@ -213,8 +227,7 @@ async def test_an_observer_hears_the_run_in_order(tmp_path: Path) -> None:
     heard: list[Event] = []
 
     async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        async for event in events:
-            heard.append(event)
+        heard.extend([event async for event in events])
 
     prompts = {"task_a": "scenario: print one two"}
     config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), verbose=True)
@@ -264,7 +277,9 @@ async def test_a_program_that_vanishes_after_the_setup_is_an_outcome_of_each_tri
     with fail_after(RUN_LIMIT_S):
         result = await run_benchmark(run_config(tmp_path, program, prompts))
     assert [one.reason for one in result.outcomes] == [
-        Reason.COMPLETED, Reason.COMMAND_NOT_FOUND, Reason.COMMAND_NOT_FOUND
+        Reason.COMPLETED,
+        Reason.COMMAND_NOT_FOUND,
+        Reason.COMMAND_NOT_FOUND,
     ]
     assert str(program) in result.outcomes[1].note
     assert result.outcomes[1].exit_code is None
@@ -322,7 +337,7 @@ async def test_a_journal_that_cannot_be_written_ends_the_run_and_leaves_nobody(
     async with open_gate() as gate:
         prompts = {"task_a": "Hi", "task_b": f"scenario: gate {gate.port}", "task_c": f"scenario: gate {gate.port}"}
         config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), concurrency=2)
-        with fail_after(RUN_LIMIT_S), pytest.RaisesGroup(ResultsError, flatten_subgroups=True, allow_unwrapped=False):
+        with fail_after(RUN_LIMIT_S), pytest.RaisesGroup(ResultsError, flatten_subgroups=True):
             await run_benchmark(config)
     assert living(tmp_path) == []
     [journal] = (tmp_path / "results").glob("*/journal.jsonl")

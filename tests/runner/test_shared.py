@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio import fail_after
 
+from fakes import calls, fake_openclaw, run_config
 from pinchbench.config import Isolation
 from pinchbench.errors import OpenClawError
 from pinchbench.runner.bench import run_benchmark
-from tests.fakes import calls, fake_openclaw, run_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,9 +79,7 @@ async def test_an_agent_with_another_workspace_writes_into_the_trials_own(
         "bench-mock-m1": {"workspace": str(old), "model": "mock/m1", "extra": "kept"},
     }
     path = write_config(user, store, agents)
-    config = replace(
-        run_config(tmp_path, program, {"task_a": "Hi", "task_b": "Hi"}), isolation=Isolation.SHARED
-    )
+    config = replace(run_config(tmp_path, program, {"task_a": "Hi", "task_b": "Hi"}), isolation=Isolation.SHARED)
     with fail_after(60):
         result = await run_benchmark(config)
     assert result.complete
@@ -108,5 +106,8 @@ async def test_a_workspace_that_cannot_be_changed_is_told_with_what_to_do(tmp_pa
 async def test_an_openclaw_that_lists_no_agents_is_told_in_its_own_words(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path, list_fails="config invalid: agents.list[0].id")
     config = replace(run_config(tmp_path, program, {"task_a": "Hi"}), isolation=Isolation.SHARED)
-    with fail_after(60), pytest.RaisesGroup(pytest.RaisesExc(OpenClawError, match="config invalid"), flatten_subgroups=True):
+    with (
+        fail_after(60),
+        pytest.RaisesGroup(pytest.RaisesExc(OpenClawError, match="config invalid"), flatten_subgroups=True),
+    ):
         await run_benchmark(config)

@@ -1,0 +1,209 @@
+"""One task through the agent: limits, turns, and the end of everything it started."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import fail_after
+
+from fakes import fake_openclaw, living, open_gate
+from pinchbench.model import GradingType, Reason, Task, Turn, Usage
+from pinchbench.openclaw.agent import OpenClawAgent, Watch
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.credentials import UserState
+from pinchbench.openclaw.home import clone, make_template
+from pinchbench.process.supervise import Leave, Limits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.openclaw.task_result import TaskResult
+
+pytestmark = pytest.mark.anyio
+
+LIMITS = Limits(grace_s=0.3, sweep_s=0.3)
+RUN_LIMIT_S = 30
+
+
+def task(*prompts: str, timeout_s: float = 20) -> Task:
+    turns = tuple(Turn(prompt=prompt.removeprefix("NEW "), new_session=prompt.startswith("NEW ")) for prompt in prompts)
+    return Task(
+        task_id="task_a",
+        name="",
+        category="",
+        grading_type=GradingType.LLM_JUDGE,
+        prompt="",
+        turns=turns,
+        timeout_s=timeout_s,
+    )
+
+
+async def agent_of(folder: Path, *, store: str = "jsonl", limits: Limits = LIMITS) -> OpenClawAgent:
+    openclaw = OpenClaw(program=fake_openclaw(folder, store=store), version="2026.9.6")
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
+    root = folder / "homes" / "template"
+    template = await make_template(root, openclaw=openclaw, model="mock/m1", user=UserState(), env=env)
+    for name in ("work", "evidence"):
+        (folder / name).mkdir()
+    home = clone(template, folder / "homes" / "slot-1")
+    return OpenClawAgent(openclaw=openclaw, home=home, limits=limits, linger_s=0.3)
+
+
+async def execute(
+    agent: OpenClawAgent, folder: Path, one: Task, *, watch: Watch | None = None, leave: Leave | None = None
+) -> TaskResult:
+    with fail_after(RUN_LIMIT_S):
+        result = await agent.execute_task(
+            one, workspace=folder / "work", evidence=folder / "evidence", watch=watch, leave=leave
+        )
+    assert living(folder) == []
+    return result
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_a_task_leaves_the_seeds_ten_keys(tmp_path: Path, store: str) -> None:
+    result = await execute(await agent_of(tmp_path, store=store), tmp_path, task("scenario: damaged"))
+    told = result.to_dict()
+    assert list(told) == [
+        "agent_id",
+        "task_id",
+        "status",
+        "transcript",
+        "workspace",
+        "exit_code",
+        "timed_out",
+        "execution_time",
+        "stdout",
+        "stderr",
+    ]
+    assert (told["agent_id"], told["task_id"], told["status"], told["exit_code"]) == (
+        "bench-mock-m1",
+        "task_a",
+        "success",
+        0,
+    )
+    assert told["stdout"] == "All done.\n"
+    transcript = told["transcript"]
+    assert isinstance(transcript, list)
+    assert sum("parse_error" in event for event in transcript) == 2
+    assert len(transcript) == result.facts.events
+    json.dumps(told)
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_turns_share_a_session_until_a_new_one_is_asked_for(tmp_path: Path, store: str) -> None:
+    agent = await agent_of(tmp_path, store=store)
+    result = await execute(agent, tmp_path, task("one", "two", "NEW three"))
+    assert result.reason is Reason.COMPLETED
+    assert len(result.session_ids) == 2
+    assert result.session_ids[0].startswith("task_a_")
+    assert result.session_ids[1] == f"{result.session_ids[0]}_3"
+    messages = [event["message"] for event in result.transcript() if event["type"] == "message"]
+    asked = [one["content"][0]["text"] for one in messages if isinstance(one, dict) and one["role"] == "user"]
+    assert asked == ["one", "two", "three"]
+    assert result.usage.requests == 6
+    assert [event["type"] for event in result.transcript()].count("session") == 2
+
+
+async def test_a_turn_that_fails_is_the_last(tmp_path: Path) -> None:
+    result = await execute(await agent_of(tmp_path), tmp_path, task("one", "scenario: exit 3", "three"))
+    assert (result.reason, result.exit_code, result.facts.user_messages) == (Reason.NONZERO_EXIT, 3, 2)
+
+
+async def test_a_turn_that_answers_and_never_exits_is_ended_and_the_next_one_comes(tmp_path: Path) -> None:
+    result = await execute(await agent_of(tmp_path), tmp_path, task("scenario: linger", "two"))
+    assert (result.reason, result.note, result.facts.user_messages) == (Reason.COMPLETED, "", 2)
+
+
+async def test_all_turns_share_one_budget(tmp_path: Path) -> None:
+    one = task("scenario: slow_start 1", "scenario: think", "three", timeout_s=3)
+    result = await execute(await agent_of(tmp_path), tmp_path, one)
+    assert (result.reason, result.timed_out, result.facts.user_messages) == (Reason.TIMED_OUT, True, 2)
+    assert result.execution_time_s >= 3
+
+
+@pytest.mark.parametrize(
+    "scenario", ["ignore_term", "daemonise", "hold_stdout", "daemonise\nscenario: hold_stdout\nscenario: ignore_term"]
+)
+async def test_nobody_outlives_a_timeout(tmp_path: Path, scenario: str) -> None:
+    one = task(f"scenario: {scenario}\nscenario: think", timeout_s=2)
+    result = await execute(await agent_of(tmp_path), tmp_path, one)
+    assert (result.reason, result.timed_out) == (Reason.TIMED_OUT, True)
+    assert result.exit_code == (-9 if "ignore_term" in scenario else -15)
+
+
+async def test_too_much_output_ends_the_task(tmp_path: Path) -> None:
+    agent = await agent_of(tmp_path, limits=replace(LIMITS, output_limit_bytes=1024 * 1024))
+    result = await execute(agent, tmp_path, task("scenario: flood 4\nscenario: think"))
+    assert result.reason is Reason.OUTPUT_LIMIT
+    assert not result.timed_out
+
+
+async def test_who_watches_sees_what_the_agent_does_and_says(tmp_path: Path) -> None:
+    seen: list[tuple[str, Usage]] = []
+    said: list[tuple[str, str]] = []
+    async with open_gate() as gate:
+        watch = Watch(
+            activity=lambda text, usage: seen.append((text, usage)),
+            output=lambda stream, text: said.append((stream, text)),
+        )
+        one = task(f"scenario: print hello\nscenario: write_file x y\nscenario: gate {gate.port}\nscenario: linger")
+        agent = await agent_of(tmp_path)
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: execute(agent, tmp_path, one, watch=watch))
+            guest = await gate.next()
+            with fail_after(5):
+                while ("stdout", "hello") not in said:  # while it runs
+                    await anyio.lowlevel.checkpoint()
+            await guest.let_go()
+    assert [text for text, _ in seen] == ["write out.txt", "All done."]
+    assert seen[-1][1].requests == 2
+
+
+async def test_a_word_from_outside_ends_the_task_as_interrupted(tmp_path: Path) -> None:
+    results: list[TaskResult] = []
+    leave = Leave()
+    async with open_gate() as gate:
+        agent = await agent_of(tmp_path)
+
+        async def run() -> None:
+            results.append(await execute(agent, tmp_path, task(f"scenario: gate {gate.port}", "two"), leave=leave))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            guest = await gate.next()
+            leave.stop.set()
+            await guest.gone()
+    assert [(one.reason, one.facts.user_messages) for one in results] == [(Reason.INTERRUPTED, 1)]
+
+
+async def test_what_openclaw_is_given(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    agent = replace(await agent_of(tmp_path), thinking="high")
+    result = await execute(agent, tmp_path, task(f"scenario: record {record}", timeout_s=20))
+    seen = json.loads(record.read_text("utf-8"))
+    [session] = result.session_ids
+    assert seen["argv"][:5] == [
+        "--local",
+        "--agent=bench-mock-m1",
+        f"--session-id={session}",
+        "--thinking=high",
+        "--timeout=80",
+    ]
+    env = seen["env"]
+    assert env["PINCHBENCH_TRIAL"].startswith("task_a/")
+    assert env["OPENCLAW_STATE_DIR"] == str(tmp_path / "homes" / "slot-1" / "state")
+    assert env["TMPDIR"] == str(tmp_path / "homes" / "slot-1" / "tmp")
+    assert "OPENCLAW_NO_RESPAWN" not in env
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_an_answer_to_the_turn_before_does_not_end_a_turn_that_starts_slowly(tmp_path: Path, store: str) -> None:
+    agent = await agent_of(tmp_path, store=store)
+    result = await execute(agent, tmp_path, task("one", "scenario: slow_start 1.2"))
+    assert (result.reason, result.facts.user_messages, result.exit_code) == (Reason.COMPLETED, 2, 0)

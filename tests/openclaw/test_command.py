@@ -1,0 +1,141 @@
+"""Command lines and names."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.openclaw.agent import LONG_MESSAGE
+from pinchbench.openclaw.command import (
+    MAX_AGENT_ID,
+    OpenClaw,
+    TurnCommand,
+    agent_id,
+    is_long,
+    model_slug,
+    preloaded,
+    turn_argv,
+)
+
+PROGRAM = Path("/opt/openclaw")
+
+
+def turn(
+    message: str = "Hi", *, local: bool = True, thinking: str | None = None, timeout_s: float = 90.7
+) -> TurnCommand:
+    return TurnCommand(
+        agent_id="bench-x", session_id="s_1", message=message, timeout_s=timeout_s, local=local, thinking=thinking
+    )
+
+
+def test_a_turn_goes_to_its_agent_and_session_with_openclaws_own_limit_beyond_ours() -> None:
+    assert turn_argv(PROGRAM, turn()) == [
+        "/opt/openclaw",
+        "agent",
+        "--local",
+        "--agent=bench-x",
+        "--session-id=s_1",
+        "--timeout=150",
+        "--message=Hi",
+    ]
+
+
+def test_through_a_gateway_there_is_no_local_and_thinking_is_passed_on() -> None:
+    argv = turn_argv(PROGRAM, turn(local=False, thinking="high"))
+    assert "--local" not in argv
+    assert "--thinking=high" in argv
+
+
+@pytest.mark.parametrize("message", ["-rf /", "--help", "", "a=b", "two\nlines", "é\u2028"])
+def test_a_message_is_one_argument_that_is_never_taken_for_an_option(message: str) -> None:
+    assert turn_argv(PROGRAM, turn(message))[-1] == f"--message={message}"
+
+
+def test_a_message_file_takes_the_messages_place() -> None:
+    argv = turn_argv(PROGRAM, turn("secret"), message_file=Path("/m.txt"))
+    assert argv[-1] == "--message-file=/m.txt"
+    assert not any("secret" in argument for argument in argv)
+
+
+def test_a_message_is_long_by_its_bytes() -> None:
+    assert not is_long("x" * 120 * 1024)
+    assert is_long("x" * (120 * 1024 + 1))
+    assert is_long("é" * 61 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("model", "slug"),
+    [
+        ("anthropic/claude-sonnet-4", "anthropic-claude-sonnet-4"),
+        ("openai/gpt-4.1", "openai-gpt-4-1"),
+        ("openrouter/meta-llama/Llama-3:free", "openrouter-meta-llama-Llama-3-free"),
+        ("../x y", "---x-y"),
+    ],
+)
+def test_a_models_slug_is_plain_in_a_file_name(model: str, slug: str) -> None:
+    assert model_slug(model) == slug
+
+
+@pytest.mark.parametrize(
+    ("model", "slot", "name"),
+    [
+        ("mock/m1", 1, "bench-mock-m1"),
+        ("mock/m1", 2, "bench-mock-m1-2"),
+        ("OpenRouter/Llama:Free", 1, "bench-openrouter-llama-free"),
+        ("m" * 58, 1, "bench-" + "m" * 58),
+    ],
+)
+def test_an_agents_id_is_as_openclaw_gives_it(model: str, slot: int, name: str) -> None:
+    assert agent_id(model, slot) == name
+
+
+@given(st.text(min_size=1), st.integers(1, 64))
+def test_an_agents_id_fits_and_is_lower_case(model: str, slot: int) -> None:
+    name = agent_id(model, slot)
+    assert len(name) <= MAX_AGENT_ID
+    assert name == name.lower()
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def test_long_names_that_end_differently_stay_apart_also_by_slot() -> None:
+    names = {agent_id("m" * 100 + end, slot) for end in "ab" for slot in (1, 2, 64)}
+    assert len(names) == 6
+    assert {len(name) for name in names} == {64}
+
+
+def test_openclaws_own_node_comes_first_on_path() -> None:
+    assert OpenClaw(program=PROGRAM, version="", path_first=(Path("/node"),)).path("/usr/bin") == "/node:/usr/bin"
+    assert OpenClaw(program=PROGRAM, version="").path("/usr/bin") == "/usr/bin"
+
+
+def test_the_preload_keeps_the_users_node_options() -> None:
+    env = preloaded({"NODE_OPTIONS": "--trace-warnings", "A": "b"}, Path("/p.mjs"), Path("/m.txt"))
+    assert env["A"] == "b"
+    assert env["NODE_OPTIONS"] == "--trace-warnings --import=file:///p.mjs"
+    assert env["PINCHBENCH_NODE_OPTIONS"] == "--trace-warnings"
+    assert env["PINCHBENCH_MESSAGE_FILE"] == "/m.txt"
+    assert preloaded({}, Path("/p.mjs"), Path("/m.txt"))["NODE_OPTIONS"] == "--import=file:///p.mjs"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+@pytest.mark.parametrize("before", ["", "--no-deprecation"])
+def test_node_puts_a_long_message_in_its_place_and_leaves_no_trace(tmp_path: Path, before: str) -> None:
+    program = tmp_path / "openclaw.mjs"
+    program.write_text("console.log(JSON.stringify({argv: process.argv.slice(2), env: process.env}))", encoding="utf-8")
+    text = "é\u2028" + "x" * 300_000
+    message = tmp_path / "message.txt"
+    message.write_bytes(text.encode())
+    plain = {"PATH": os.environ["PATH"], **({"NODE_OPTIONS": before} if before else {})}
+    env = preloaded({**plain, "NODE_COMPILE_CACHE": str(tmp_path)}, LONG_MESSAGE, message)
+    argv = ["node", str(program), "agent", "--agent=x", "--message="]
+    done = subprocess.run(argv, env=env, capture_output=True, timeout=30, check=True)
+    seen = json.loads(done.stdout)
+    assert seen["argv"] == ["agent", "--agent=x", f"--message={text}"]
+    assert seen["env"] == {**plain, "OPENCLAW_NO_RESPAWN": "1"}

@@ -1,0 +1,165 @@
+"""The user's settings and logins are read, and their folder stays byte for byte as it was."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.credentials import (
+    UserState,
+    merge,
+    private_environment,
+    read_user_state,
+    user_state_dir,
+)
+
+AGENT_TABLE = "CREATE TABLE auth_profile_store (store_key TEXT PRIMARY KEY, store_json TEXT, updated_at INTEGER)"
+STATE_TABLE = "CREATE TABLE config_machine_state (state_key TEXT PRIMARY KEY, value_json TEXT)"
+
+
+@pytest.fixture
+def state(user: Path) -> Path:
+    folder = user / ".openclaw"
+    (folder / "agents" / "main" / "agent").mkdir(parents=True)
+    (folder / "state").mkdir()
+    return folder
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def profiles(**keys: str) -> str:
+    return json.dumps({"version": 1, "profiles": {name: {"key": key} for name, key in keys.items()}})
+
+
+def read(user: Path, **env: str) -> UserState:
+    return read_user_state({"HOME": str(user), **env})
+
+
+def picture(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Everything of a folder: names, bytes, times."""
+    return {
+        str(path): (path.read_bytes() if path.is_file() else b"", path.stat().st_mtime_ns, path.stat().st_mode)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def test_a_user_without_openclaw_brings_nothing(user: Path) -> None:
+    assert read(user) == UserState()
+
+
+def test_only_what_says_how_to_reach_a_model_is_carried(user: Path, state: Path) -> None:
+    config = {name: {"x": 1} for name in ("models", "auth", "env", "secrets", "plugins", "channels", "hooks", "agents")}
+    put(state / "openclaw.json", json.dumps(config))
+    assert read(user).config == {name: {"x": 1} for name in ("models", "auth", "env", "secrets", "plugins")}
+
+
+def test_a_config_may_have_comments_and_trailing_commas(user: Path, state: Path) -> None:
+    put(state / "openclaw.json", "// mine\n{models: {providers: {p: {baseUrl: 'http://x//y', }}}, /* end */}")
+    assert read(user).config == {"models": {"providers": {"p": {"baseUrl": "http://x//y"}}}}
+
+
+def test_included_files_are_merged_and_what_stands_beside_wins(user: Path, state: Path) -> None:
+    put(state / "openclaw.json", json.dumps({"$include": ["a.json", "sub/b.json"], "models": {"own": 1, "b": "own"}}))
+    put(state / "a.json", json.dumps({"models": {"a": 1, "b": "a"}, "env": {"$include": "./deep.json"}}))
+    put(state / "sub" / "b.json", json.dumps({"models": {"$include": "c.json", "b": "b"}}))
+    put(state / "sub" / "c.json", json.dumps({"c": 1}))
+    put(state / "deep.json", json.dumps({"KEY": "v"}))
+    assert read(user).config == {"models": {"own": 1, "a": 1, "b": "own", "c": 1}, "env": {"KEY": "v"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "can't be read"),
+        ("[]", "is not an object"),
+        ('{"$include": "missing.json"}', "missing.json can't be read"),
+        ('{"$include": "openclaw.json"}', "is it circular"),
+    ],
+)
+def test_a_config_that_cannot_be_read_is_an_error_that_names_it(user: Path, state: Path, text: str, said: str) -> None:
+    put(state / "openclaw.json", text)
+    with pytest.raises(OpenClawError, match=said) as caught:
+        read(user)
+    assert str(state) in str(caught.value)
+
+
+def test_the_state_may_lie_elsewhere(user: Path, tmp_path: Path) -> None:
+    assert user_state_dir({"HOME": "/h"}) == Path("/h/.openclaw")
+    assert user_state_dir({"HOME": "/h", "OPENCLAW_HOME": "/o"}) == Path("/o/.openclaw")
+    assert user_state_dir({"HOME": "/h", "OPENCLAW_HOME": "/o", "OPENCLAW_STATE_DIR": "/s"}) == Path("/s")
+    put(tmp_path / "c.json", '{"models": {"c": 1}}')
+    put(tmp_path / "s" / "openclaw.json", '{"models": {"s": 1}}')
+    put(tmp_path / "s" / "agents" / "main" / "agent" / "auth-profiles.json", profiles(p="k"))
+    there = read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"))
+    assert there == UserState(config={"models": {"s": 1}}, profiles={"p": {"key": "k"}})
+    chosen = read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"), OPENCLAW_CONFIG_PATH=str(tmp_path / "c.json"))
+    assert chosen.config == {"models": {"c": 1}}
+
+
+def test_logins_of_every_release_are_found_and_the_folder_stays_as_it_was(user: Path, state: Path) -> None:
+    agent = state / "agents" / "main" / "agent"
+    put(agent / "auth-profiles.json", profiles(file="1", both="1"))
+    with (
+        closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as first,
+        closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as second,
+    ):
+        for database in (first, second):
+            database.execute("PRAGMA journal_mode=WAL")
+        first.execute(AGENT_TABLE)
+        first.execute("INSERT INTO auth_profile_store VALUES ('primary', ?, 0)", (profiles(agent="2", both="2"),))
+        second.execute(STATE_TABLE)
+        row = ("authProfiles.store", profiles(state="3", both="3"))
+        second.execute("INSERT INTO config_machine_state VALUES (?, ?)", row)
+        # the writers are open and their rows stand in the WAL alone
+        assert (agent / "openclaw-agent.sqlite-wal").stat().st_size > 0
+        before = picture(state)
+        found = read(user).profiles
+        assert picture(state) == before
+    assert found == {name: {"key": key} for name, key in {"file": "1", "agent": "2", "state": "3", "both": "3"}.items()}
+
+
+def test_a_closed_database_gets_no_files_beside_it(user: Path, state: Path) -> None:
+    with closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute(STATE_TABLE)
+        database.execute("INSERT INTO config_machine_state VALUES ('authProfiles.store', ?)", (profiles(p="k"),))
+    before = picture(state)
+    assert read(user).profiles == {"p": {"key": "k"}}
+    assert picture(state) == before
+    assert [path.name for path in (state / "state").iterdir()] == ["openclaw.sqlite"]
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", '{"profiles": []}', "{}"])
+def test_odd_logins_are_passed_over(user: Path, state: Path, text: str) -> None:
+    put(state / "agents" / "main" / "agent" / "auth-profiles.json", text)
+    put(state / "state" / "openclaw.sqlite", "no database")
+    assert read(user).profiles == {}
+
+
+def test_a_private_environment_keeps_keys_and_loses_what_points_at_the_users_openclaw() -> None:
+    env = {
+        "PATH": "/bin",
+        "ANTHROPIC_API_KEY": "k",
+        "OPENCLAW_STATE_DIR": "/s",
+        "OPENCLAW_GATEWAY_TOKEN": "t",
+        "PINCHBENCH_CACHE": "/c",
+        "OPENCLAW_MY_KEY": "m",
+    }
+    assert private_environment(env) == {"PATH": "/bin", "ANTHROPIC_API_KEY": "k"}
+    assert private_environment(env, keep="OPENCLAW_MY_KEY")["OPENCLAW_MY_KEY"] == "m"
+
+
+def test_merging_is_deep_where_both_are_objects() -> None:
+    assert merge({"a": {"b": 1, "c": 1}, "d": 1}, {"a": {"b": 2}, "d": {"e": 1}}) == {
+        "a": {"b": 2, "c": 1},
+        "d": {"e": 1},
+    }

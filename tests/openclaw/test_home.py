@@ -1,0 +1,175 @@
+"""Private homes: made once, cloned, pointed at a workspace; nothing reaches from one trial to the next."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes import calls, fake_openclaw
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.credentials import Json, UserState
+from pinchbench.openclaw.home import (
+    DENIED_TOOLS,
+    PLACEHOLDER_KEY,
+    PrivateHome,
+    agent_entry,
+    clone,
+    make_template,
+    private_config,
+    write_private,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+PROVIDER: Json = {"baseUrl": "http://127.0.0.1:1/v1", "apiKey": "k", "models": []}
+
+
+async def template_of(
+    folder: Path, program: Path, user: UserState | None = None, provider: tuple[str, Json] | None = None
+) -> PrivateHome:
+    return await make_template(
+        folder / "homes" / "template",
+        openclaw=OpenClaw(program=program, version="2026.9.6"),
+        model="mock/m1",
+        user=user or UserState(),
+        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]},
+        provider=provider,
+    )
+
+
+def config_of(home: PrivateHome) -> Json:
+    config: Json = json.loads((home.state_dir / "openclaw.json").read_text("utf-8"))
+    return config
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+@pytest.mark.parametrize("name", ["plain", "with space é", 'with"quote\\'])
+async def test_a_clone_is_the_template_with_its_own_paths_and_workspace(tmp_path: Path, store: str, name: str) -> None:
+    folder = tmp_path / name
+    template = await template_of(folder, fake_openclaw(tmp_path, store=store))
+    (template.state_dir / "plugins").mkdir()
+    (template.state_dir / "plugins" / "link").symlink_to("nowhere")
+    home = clone(template, folder / "homes" / "slot-1")
+    assert not home.root.exists()
+    workspace = folder / "work"
+    await home.prepare(workspace)
+    config = config_of(home)
+    entry = agent_entry(config, "bench-mock-m1")
+    assert entry["workspace"] == str(workspace)
+    assert entry["agentDir"] == str(home.state_dir / "agents" / "bench-mock-m1" / "agent")
+    assert str(template.root) not in json.dumps(config, ensure_ascii=False)
+    assert (home.state_dir / "plugins" / "link").is_symlink()
+    assert agent_entry(config_of(template), "bench-mock-m1")["workspace"] == str(template.root / "workspace")
+
+
+async def test_preparing_again_forgets_what_the_trial_before_left(tmp_path: Path) -> None:
+    home = clone(await template_of(tmp_path, fake_openclaw(tmp_path)), tmp_path / "homes" / "slot-1")
+    await home.prepare(tmp_path / "a")
+    (home.state_dir / "memory.md").write_text("remember me", encoding="utf-8")
+    (home.root / "tmp" / "left").write_text("x", encoding="utf-8")
+    write_private(home.state_dir / "openclaw.json", "{}")
+    await home.prepare(tmp_path / "b")
+    assert not (home.state_dir / "memory.md").exists()
+    assert not (home.root / "tmp" / "left").exists()
+    assert agent_entry(config_of(home), "bench-mock-m1")["workspace"] == str(tmp_path / "b")
+
+
+async def test_each_slot_has_a_provider_of_its_own(tmp_path: Path) -> None:
+    user = UserState(config={"models": {"providers": {"mine": {"apiKey": "u"}, "mock": {"apiKey": "old", "api": "x"}}}})
+    template = await template_of(tmp_path, fake_openclaw(tmp_path), user, ("mock", PROVIDER))
+    for slot in (1, 2):
+        entry: Json = {**PROVIDER, "baseUrl": f"http://127.0.0.1:1/slot-{slot}/v1"}
+        home = clone(template, tmp_path / "homes" / f"slot-{slot}", ("mock", entry))
+        await home.prepare(tmp_path / "work")
+        models = config_of(home)["models"]
+        assert models == {"mode": "merge", "providers": {"mine": {"apiKey": "u"}, "mock": {**entry, "api": "x"}}}
+
+
+async def test_a_home_is_for_the_user_alone(tmp_path: Path) -> None:
+    home = clone(await template_of(tmp_path, fake_openclaw(tmp_path)), tmp_path / "homes" / "slot-1")
+    await home.prepare(tmp_path / "work")
+    for folder in (home.state_dir, home.root / "tmp"):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert (home.state_dir / "openclaw.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_environment_points_everything_into_the_home(tmp_path: Path) -> None:
+    template = await template_of(tmp_path, fake_openclaw(tmp_path))
+    env = template.env
+    assert env["OPENCLAW_STATE_DIR"] == str(template.root / "state")
+    assert env["OPENCLAW_CONFIG_PATH"] == str(template.root / "state" / "openclaw.json")
+    assert env["TMPDIR"] == str(template.root / "tmp")
+    assert env["HOME"] == os.environ["HOME"]
+    assert template.local
+
+
+async def test_openclaw_keeps_what_it_adds_but_not_what_it_changes(tmp_path: Path) -> None:
+    home = await template_of(tmp_path, fake_openclaw(tmp_path, add_changes_tools=True))
+    config = config_of(home)
+    assert config["meta"] == {"lastTouchedVersion": "2026.6.5"}
+    assert config["tools"] == {"deny": list(DENIED_TOOLS)}
+    assert not (tmp_path / "home" / ".openclaw").exists()
+
+
+def test_a_private_config_has_no_fallbacks_and_keeps_the_users_providers(tmp_path: Path) -> None:
+    user = UserState(config={"models": {"providers": {"p": {"apiKey": "k"}}}, "tools": {"deny": []}})
+    config = private_config("p/m", user, None, tmp_path)
+    assert config["agents"] == {
+        "defaults": {
+            "model": {"primary": "p/m", "fallbacks": []},
+            "skipBootstrap": True,
+            "workspace": str(tmp_path),
+        }
+    }
+    assert config["models"] == {"providers": {"p": {"apiKey": "k"}}}
+    assert config["tools"] == {"deny": list(DENIED_TOOLS)}
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_the_users_logins_take_the_place_of_a_placeholder(tmp_path: Path, store: str) -> None:
+    profiles: Json = {"anthropic:me": {"type": "api_key", "provider": "anthropic", "key": 'it\'s "secret"'}}
+    program = fake_openclaw(tmp_path, store=store)
+    home = await template_of(tmp_path, program, UserState(profiles=profiles))
+    folder = home.state_dir / "agents" / "main" / "agent"
+    if store == "jsonl":
+        text = (folder / "auth-profiles.json").read_text("utf-8")
+        assert (folder / "auth-profiles.json").stat().st_mode & 0o777 == 0o600
+    else:
+        with closing(sqlite3.connect(folder / "openclaw-agent.sqlite")) as database:
+            [(text,)] = database.execute("SELECT store_json FROM auth_profile_store")
+    assert json.loads(text) == {"version": 1, "profiles": profiles}
+    everything = b"".join(path.read_bytes() for path in home.root.rglob("*") if path.is_file())
+    assert PLACEHOLDER_KEY.encode() not in everything
+    assert not any("secret" in argument for call in calls(program) for argument in call)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"add_fails": "Unknown model: mock/m1"}, r"agents add bench-mock-m1` failed \(exit code 1\): Unknown model"),
+        ({"add_forgets": "yes"}, "added no agent bench-mock-m1"),
+        ({"paste_fails": "no such command"}, r"could not be carried.*no such command.*--isolation shared"),
+    ],
+)
+async def test_what_openclaw_refuses_is_told_in_its_own_words(
+    tmp_path: Path, settings: dict[str, str], said: str
+) -> None:
+    user = UserState(profiles={"p": {}})
+    with pytest.raises(OpenClawError, match=said):
+        await template_of(tmp_path, fake_openclaw(tmp_path, **settings), user)
+
+
+def test_a_config_without_the_agent_is_an_error() -> None:
+    configs: list[Json] = [{}, {"agents": []}, {"agents": {"list": None}}, {"agents": {"entries": {"x": 1}}}]
+    for config in configs:
+        with pytest.raises(OpenClawError, match="supported"):
+            agent_entry(config, "x")

@@ -1,0 +1,152 @@
+"""The managed install, with a fake npm: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.install import NODE_RELEASE, install, installed, managed, release_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NPM = """#!/bin/sh
+for package; do :; done
+echo "$package $OPENCLAW_STATE_DIR" >> {log}
+{more}
+case "$package" in
+  node@*) mkdir -p node_modules/node/bin && printf '#!/bin/sh\\n' > node_modules/node/bin/node && chmod +x node_modules/node/bin/node;;
+  *) mkdir -p node_modules/.bin && printf '#!/bin/sh\\n' > node_modules/.bin/openclaw && chmod +x node_modules/.bin/openclaw;;
+esac
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def fake_npm(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Path:
+    """Put an npm on PATH; return the log of the packages it was asked for."""
+    log = folder / "npm.log"
+    npm = folder / "npm-bin" / "npm"
+    npm.parent.mkdir(exist_ok=True)
+    npm.write_text(NPM.format(log=log, more=more), encoding="utf-8")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{npm.parent}:/usr/bin:/bin")
+    return log
+
+
+def packages(log: Path) -> list[str]:
+    return [line.split(" ")[0] for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+
+
+def test_openclaw_and_its_node_are_installed_once(
+    tmp_path: Path, cache: Path, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = fake_npm(tmp_path, monkeypatch)
+    made = install("2026.9.6")
+    assert made.program == cache / "openclaw-2026.9.6" / "node_modules" / ".bin" / "openclaw"
+    assert made.path_first == (cache / f"node-{NODE_RELEASE}" / "node_modules" / "node" / "bin",)
+    assert packages(log) == [f"node@{NODE_RELEASE}", "openclaw@2026.9.6"]
+    assert ".staging-" in log.read_text("utf-8")  # OpenClaw's install step writes to a state folder of its own
+    assert install("2026.9.6") == made == managed("2026.9.6")
+    install("2026.6.5")
+    assert packages(log)[2:] == ["openclaw@2026.6.5"]
+    assert sorted(path.name for path in cache.iterdir()) == [
+        f"node-{NODE_RELEASE}",
+        "openclaw-2026.6.5",
+        "openclaw-2026.9.6",
+    ]
+    assert [one.version for one in installed()] == ["2026.9.6", "2026.6.5"]
+    assert list(user.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("echo 'npm error code ENOTFOUND' >&2; exit 1", "can't reach its registry"),
+        ("echo 'npm error code E404' >&2; exit 1", "npm knows no node@"),
+        ("echo 'npm error code ETARGET' >&2; exit 1", "npm knows no node@"),
+        ("echo 'npm error disk on fire' >&2; echo >&2; exit 7", r"exit code 7\): npm error disk on fire"),
+        ("exit 1", "no message"),
+        ("exit 0", "without node_modules/node/bin/node"),
+    ],
+)
+def test_a_failure_of_npm_is_told_and_leaves_nothing(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, more: str, said: str
+) -> None:
+    log = fake_npm(tmp_path, monkeypatch, f"mkdir -p node_modules/half; {more}")
+    with pytest.raises(OpenClawError, match=said):
+        install("2026.9.6")
+    assert list(cache.iterdir()) == []
+    assert managed("2026.9.6") is None
+    assert len(packages(log)) == 1
+
+
+@pytest.mark.parametrize("version", ["latest", "", "2026", "2026.9.6; rm -rf /", "../x", "2026.9.6\n"])
+def test_only_a_release_is_installed(version: str) -> None:
+    with pytest.raises(OpenClawError, match="is not an OpenClaw release"):
+        install(version)
+
+
+def test_without_npm_the_user_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OpenClawError, match=r"npm was not found on PATH; install Node\.js"):
+        install("2026.9.6")
+
+
+def test_an_npm_that_cannot_run_is_told(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_npm(tmp_path, monkeypatch)
+    (tmp_path / "npm-bin" / "npm").write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    with pytest.raises(OpenClawError, match="npm can't be started"):
+        install("2026.9.6")
+    assert list(cache.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_npm(tmp_path, monkeypatch)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("PINCHBENCH_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(OpenClawError, match=r"cache folder .* can't be written"):
+        install("2026.9.6")
+
+
+def test_an_install_that_is_interrupted_leaves_nothing(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fifo = tmp_path / "ready"
+    os.mkfifo(fifo)
+    fake_npm(tmp_path, monkeypatch, f"echo ready > {fifo}; exec sleep 600")
+    code = "from pinchbench.openclaw.install import install; install('2026.9.6')"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, start_new_session=True) as process:
+        assert fifo.read_text("utf-8") == "ready\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: npm gets it too
+        _, said = process.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in said
+    assert list(cache.iterdir()) == []
+
+
+def test_two_installs_at_once_both_succeed(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # each npm waits until the other runs
+    meet = "echo here > {0}/$$.here; while [ $(ls {0}/*.here | wc -l) -lt 2 ]; do sleep 0.01; done"
+    fake_npm(tmp_path, monkeypatch, meet.format(tmp_path))
+    made: list[object] = []
+    threads = [threading.Thread(target=lambda: made.append(install("2026.9.6"))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert made == [managed("2026.9.6")] * 2
+    assert sorted(path.name for path in cache.iterdir()) == [f"node-{NODE_RELEASE}", "openclaw-2026.9.6"]
+
+
+def test_releases_are_ordered_as_numbers() -> None:
+    assert sorted(["2026.10.1", "2026.9.6", "2026.9.10"], key=release_key) == ["2026.9.6", "2026.9.10", "2026.10.1"]

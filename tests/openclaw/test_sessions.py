@@ -1,0 +1,224 @@
+"""Both session stores, as real files: growing, locked, torn, absent."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+import zstandard
+from anyio import CancelScope, fail_after
+
+from fake_openclaw import EVENTS_SCHEMA
+from pinchbench.openclaw.sessions import ROWS_AT_ONCE, AnyStore, JsonlStore, SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinchbench.openclaw.sessions import SessionStore
+
+pytestmark = pytest.mark.anyio
+
+EVENT = b'{"type":"message","text":"\xe2\x80\xa8 \xc3\xa9"}'
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """A writer that keeps its database open, as the real one does."""
+    with closing(sqlite3.connect(tmp_path / "sessions.sqlite", isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute(EVENTS_SCHEMA)
+        yield writer
+
+
+def add(writer: sqlite3.Connection, seq: int, event: bytes | str | None, packed: bytes | None = None) -> None:
+    text = event.decode() if isinstance(event, bytes) else event
+    writer.execute("INSERT INTO transcript_events VALUES ('s', ?, ?, ?, 0)", (seq, text, packed))
+
+
+def every(store: SessionStore) -> list[bytes] | None:
+    lines = store.lines()
+    return None if lines is None else list(lines)
+
+
+async def poll_for(store: SessionStore, count: int) -> list[bytes]:
+    """Poll until so many events have come."""
+    found: list[bytes] = []
+    with fail_after(5):
+        while len(found) < count:
+            found += await store.poll()
+    return found
+
+
+async def test_a_jsonl_file_is_followed_as_it_grows(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    store = JsonlStore(path)
+    assert await store.poll() == []
+    assert store.lines() is None
+    with path.open("ab", buffering=0) as file:
+        file.write(EVENT + b"\n" + EVENT[:10])
+        assert await store.poll() == [EVENT]
+        assert await store.poll() == []
+        assert every(store) == [EVENT, EVENT[:10]]
+        file.write(EVENT[10:] + b"\nlast")
+        assert await store.poll() == [EVENT]
+    assert every(store) == [EVENT, EVENT, b"last"]
+    await store.close()
+
+
+async def test_a_cancelled_poll_loses_nothing_and_leaves_no_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"one\n")
+    store = JsonlStore(path)
+    lines: list[bytes] = []
+    with CancelScope() as scope:
+        scope.cancel()
+        lines += await store.poll()
+    assert lines == [b"one"]
+    assert await store.poll() == []
+    await store.close()
+
+
+async def test_a_jsonl_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"old\n" * 10)
+    store = JsonlStore(path)
+    assert await store.poll() == [b"old"] * 10
+    path.unlink()
+    path.write_bytes(b"new\n")
+    assert await store.poll() == [b"new"]
+    await store.close()
+
+
+async def test_rows_are_seen_while_the_writer_keeps_its_database_open(
+    tmp_path: Path, database: sqlite3.Connection
+) -> None:
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    assert await store.poll() == []
+    assert store.lines() is None
+    expected: list[bytes] = []
+    for number in range(5):
+        add(database, number, f'{{"n":{number}}}')
+        expected.append(f'{{"n":{number}}}'.encode())
+        assert await poll_for(store, 1) == expected[-1:]
+    assert every(store) == expected
+    add(database, 5, EVENT)
+    database.execute("INSERT INTO transcript_events VALUES ('other', 6, '{}', NULL, 0)")
+    assert await poll_for(store, 1) == [EVENT]
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert await store.poll() == []
+    await store.close()
+
+
+async def test_packed_rows_are_unpacked_and_what_is_no_event_is_kept(
+    tmp_path: Path, database: sqlite3.Connection
+) -> None:
+    add(database, 0, None, zstandard.ZstdCompressor().compress(EVENT))
+    stream = zstandard.ZstdCompressor().compressobj()  # a frame that does not say how long its text is
+    add(database, 1, None, stream.compress(EVENT * 100) + stream.flush())
+    add(database, 2, None, b"not zstd")
+    add(database, 3, None, None)
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    assert await poll_for(store, 4) == every(store) == [EVENT, EVENT * 100, b"not zstd", b""]
+
+
+async def test_a_row_that_is_no_utf_8_does_not_hide_the_others(tmp_path: Path, database: sqlite3.Connection) -> None:
+    add(database, 0, "first")
+    database.execute("INSERT INTO transcript_events VALUES ('s', 1, CAST(? AS TEXT), NULL, 0)", (b"\xff{}",))
+    add(database, 2, "last")
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    assert await poll_for(store, 3) == every(store) == [b"first", b"\xff{}", b"last"]
+
+
+async def test_many_rows_come_in_order_by_either_way(tmp_path: Path, database: sqlite3.Connection) -> None:
+    count = 2 * ROWS_AT_ONCE + 7
+    database.execute("BEGIN")
+    for number in range(count):
+        add(database, number * 2, str(number))
+    database.execute("COMMIT")
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    expected = [str(number).encode() for number in range(count)]
+    assert await poll_for(store, count) == expected
+    assert every(store) == expected
+
+
+@pytest.mark.parametrize("content", [b"", b"this is no database", None])
+async def test_a_database_without_the_table_holds_no_session(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "x.sqlite"
+    if content is None:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE TABLE transcript_events (something_else)")
+    else:
+        path.write_bytes(content)
+    store = SqliteStore(path, "s")
+    assert await store.poll() == []
+    assert store.lines() is None
+
+
+async def test_rows_behind_a_lock_are_seen_when_it_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinchbench.openclaw.sessions.BUSY_S", 0.01)
+    path = tmp_path / "locked.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:  # not WAL: readers have to wait
+        writer.execute(EVENTS_SCHEMA)
+        add(writer, 0, EVENT)
+        writer.execute("BEGIN EXCLUSIVE")
+        store = SqliteStore(path, "s")
+        assert await store.poll() == []
+        assert store.lines() is None
+        writer.execute("ROLLBACK")  # the file stays as it was
+        assert await store.poll() == [EVENT]
+        assert every(store) == [EVENT]
+
+
+async def test_a_commit_that_readers_see_later_than_its_bytes_is_not_missed(
+    tmp_path: Path, database: sqlite3.Connection
+) -> None:
+    # A commit writes the WAL first and lets readers see it then: what a look shows may be older than the file's size.
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    add(database, 0, EVENT)
+    fetch, held = store._fetch, [True]
+
+    def late(after: int) -> list[tuple[int, bytes]] | None:
+        return [] if held and held.pop() else fetch(after)
+
+    store._fetch = late  # type: ignore[method-assign]
+    assert await store.poll() == []
+    assert await store.poll() == [EVENT]
+
+
+async def test_a_database_that_is_still_is_not_opened_again(
+    tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pinchbench.openclaw.sessions.SETTLE_S", -1.0)
+    add(database, 0, EVENT)
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    assert await store.poll() == [EVENT]
+    assert await store.poll() == []
+    monkeypatch.setattr(sqlite3, "connect", None)
+    assert await store.poll() == []
+
+
+async def test_whichever_store_is_there_is_used(tmp_path: Path) -> None:
+    agent = tmp_path / "agents" / "bench"
+    absent = AnyStore(tmp_path, "bench", "s")
+    assert await absent.poll() == []
+    assert (absent.lines(), absent.kind()) == (None, "")
+    (agent / "agent").mkdir(parents=True)
+    with closing(sqlite3.connect(agent / "agent" / "openclaw-agent.sqlite", isolation_level=None)) as writer:
+        writer.execute(EVENTS_SCHEMA)
+        assert absent.kind() == ""
+        add(writer, 0, json.dumps({"from": "sqlite"}))
+    assert (await poll_for(absent, 1), every(absent), absent.kind()) == (
+        [b'{"from": "sqlite"}'],
+        [b'{"from": "sqlite"}'],
+        "sqlite",
+    )
+    (agent / "sessions").mkdir()
+    (agent / "sessions" / "s.jsonl").write_bytes(b'{"from": "jsonl"}\n')
+    store = AnyStore(tmp_path, "bench", "s")
+    assert (await store.poll(), every(store), store.kind()) == ([b'{"from": "jsonl"}'], [b'{"from": "jsonl"}'], "jsonl")
+    await store.close()
+    await absent.close()

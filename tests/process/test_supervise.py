@@ -1,0 +1,713 @@
+"""Real processes under a guardian: whatever they do, none is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import anyio
+import psutil
+import pytest
+from anyio import CancelScope, create_task_group, fail_after
+
+from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from process.conftest import Stage
+
+pytestmark = pytest.mark.anyio
+both_backends = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+
+LONG_S = 300.0  # a limit that no test reaches: what needs that long hangs
+MIB = 1024 * 1024
+
+DEAF = """
+import signal, sys, time
+from present import present
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+connection = present(sys.argv[1])
+time.sleep(600)
+"""
+POLITE = """
+import signal, sys, time
+from present import present
+
+def goodbye(*_):
+    print("last words", flush=True)
+    sys.exit(5)
+
+signal.signal(signal.SIGTERM, goodbye)
+connection = present()
+time.sleep(600)
+"""
+DAEMON = """
+import os, sys, time
+from present import present
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+os.chdir("/")
+os.closerange(0, 256)
+os.open("/dev/null", os.O_RDWR)
+connection = present(sys.argv[1])
+time.sleep(600)
+"""
+
+# The ways in which a child can outlive the one who started it. `N` is its name.
+SHAPES = {
+    "background": "{stay} N &",
+    "session": "setsid {stay} N &",
+    "double_fork": "( {stay} N & ) &",
+    "no_environment": "env -i {stay} N &",
+    "daemon": "{python} -S daemon.py N",
+    "nohup": "nohup {stay} N > nohup.log 2>&1 &",
+    "deaf": "{python} -S deaf.py N &",
+    "deaf_daemon": "setsid env -i {python} -S deaf.py N > /dev/null 2>&1 < /dev/null &",
+    "grandchild_with_stdout": "bash -c '{stay} N & exit 0' &",
+}
+
+
+class Crowd:
+    """Shell commands that start children in one shape or all of them."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Write their scripts."""
+        self._stage = stage
+        stage.script("daemon", DAEMON)
+        stage.script("deaf", DEAF)
+
+    def start(self, *shapes: str) -> str:
+        lines = [SHAPES[shape].replace("N", shape).replace("{python}", sys.executable) for shape in shapes]
+        return "\n".join(lines) + "\n"
+
+    def script(self, shapes: list[str], then: str) -> list[str]:
+        return self._stage.bash(self.start(*shapes) + then)
+
+
+@pytest.fixture
+def crowd(stage: Stage) -> Crowd:
+    return Crowd(stage)
+
+
+@pytest.fixture
+def gate(stage: Stage) -> Iterator[Callable[[], None]]:
+    """A named pipe `gate` in the stage's folder, and a call that lets the agent pass it."""
+    path = stage.folder / "gate"
+    os.mkfifo(path)
+    pipe = os.open(path, os.O_RDWR)  # held open from here, so that neither side waits for the other
+
+    def open_gate() -> None:
+        os.write(pipe, b"\n")
+
+    yield open_gate
+    os.close(pipe)
+
+
+async def run_until(
+    stage: Stage, argv: list[str], *, present: int, leave: Leave, then: Callable[[], None], level: str = ""
+) -> ProcessEnd:
+    """Supervise; once so many have answered the roll call, do `then`; return the end when nobody is left."""
+    ends: list[ProcessEnd] = []
+
+    async def run() -> None:
+        ends.append(await supervise(stage.spec(argv), timeout_s=LONG_S, leave=leave, level=level))
+
+    with fail_after(20):
+        async with create_task_group() as group:
+            group.start_soon(run)
+            await stage.roll.present(present)
+            then()
+        await stage.roll.all_gone()
+    return ends[0]
+
+
+class TestNormalEnd:
+    @both_backends
+    async def test_exit_code_output_and_figures(self, stage: Stage) -> None:
+        argv = stage.bash("echo out; echo err >&2; head -c 30000000 /dev/zero | md5sum > /dev/null; exit 3")
+        with fail_after(10):
+            end = await supervise(stage.spec(argv), timeout_s=LONG_S)
+        assert (end.reason, end.exit_code, end.leftovers, end.killed) == (EndReason.EXITED, 3, (), 0)
+        assert (stage.out(), stage.err()) == ("out\n", "err\n")
+        assert end.level == contain_level()
+        assert end.cpu_s > 0
+        assert end.peak_rss_bytes > MIB
+        assert 0 < end.ran_s <= end.duration_s
+
+    async def test_death_by_signal(self, stage: Stage) -> None:
+        with fail_after(10):
+            end = await supervise(stage.spec(stage.bash("kill -USR1 $$")), timeout_s=LONG_S)
+        assert (end.reason, end.exit_code) == (EndReason.EXITED, -signal.SIGUSR1)
+
+    async def test_peak_memory_is_that_of_the_largest_process(self, stage: Stage) -> None:
+        hungry = stage.python("bytearray(100 * 1024 * 1024)")
+        with fail_after(10):
+            end = await supervise(stage.spec(stage.bash(f"{' '.join(hungry)}; true")), timeout_s=LONG_S)
+        assert end.peak_rss_bytes > 100 * MIB
+
+    async def test_output_is_appended(self, stage: Stage) -> None:
+        stage.stdout.write_text("before\n", encoding="utf-8")
+        with fail_after(10):
+            await supervise(stage.spec(["echo", "after"]), timeout_s=LONG_S)
+        assert stage.out() == "before\nafter\n"
+
+    @pytest.mark.parametrize("shape", SHAPES)
+    async def test_leftovers_are_ended_and_named(
+        self, stage: Stage, crowd: Crowd, gate: Callable[[], None], shape: str
+    ) -> None:
+        # The agent stays until its child is there, so that what is left over is known.
+        argv = stage.python(
+            """
+            import subprocess, sys
+            subprocess.run(["bash", "-c", sys.argv[1]])
+            open("gate").readline()
+            sys.exit(4)
+            """,
+            crowd.start(shape).replace("{stay}", stage.stay),
+        )
+        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate)
+        assert (end.reason, end.exit_code) == (EndReason.EXITED, 4)
+        assert [one.command.split()[-1] for one in end.leftovers] == [shape]
+        assert end.killed == int("deaf" in shape)
+
+    async def test_what_is_left_over_does_not_count_as_running_time(
+        self, stage: Stage, crowd: Crowd, gate: Callable[[], None]
+    ) -> None:
+        argv = crowd.script(["deaf"], "read < gate")
+        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate)
+        assert end.duration_s - end.ran_s >= stage.spec(argv).limits.sweep_s
+
+
+class TestEveryEnd:
+    """All shapes at once, ended in each way."""
+
+    @both_backends
+    async def test_timeout(self, stage: Stage, crowd: Crowd) -> None:
+        with fail_after(30):
+            end = await supervise(stage.spec(crowd.script(list(SHAPES), "wait; sleep 600")), timeout_s=1.0)
+            await stage.roll.all_gone()
+        assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, -signal.SIGTERM)
+        assert end.ran_s >= 1.0
+
+    @both_backends
+    async def test_stop(self, stage: Stage, crowd: Crowd) -> None:
+        leave = Leave()
+        argv = crowd.script(list(SHAPES), "exec {stay} agent")
+        end = await run_until(stage, argv, present=len(SHAPES) + 1, leave=leave, then=leave.stop.set)
+        assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGTERM)
+        assert len(end.leftovers) == len(SHAPES)
+        assert end.killed == 2
+
+    async def test_hurry_during_the_grace(self, stage: Stage, crowd: Crowd) -> None:
+        leave = Leave()
+        spec = stage.spec(
+            crowd.script(list(SHAPES), f"exec {sys.executable} -S deaf.py agent"), limits=Limits(grace_s=LONG_S)
+        )
+        ends = []
+
+        async def run() -> None:
+            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave))
+
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run)
+                await stage.roll.present(len(SHAPES) + 1)
+                leave.stop.set()
+                await anyio.wait_all_tasks_blocked()
+                leave.hurry.set()
+            await stage.roll.all_gone()
+        assert (ends[0].reason, ends[0].exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
+
+    async def test_hurry_from_the_beginning(self, stage: Stage, crowd: Crowd) -> None:
+        leave = Leave()
+
+        def both() -> None:
+            leave.hurry.set()
+            leave.stop.set()
+
+        argv = crowd.script(list(SHAPES), "exec {stay} agent")
+        end = await run_until(stage, argv, present=len(SHAPES) + 1, leave=leave, then=both)
+        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, len(SHAPES) + 1)
+
+    @both_backends
+    async def test_cancel(self, stage: Stage, crowd: Crowd) -> None:
+        spec = stage.spec(crowd.script(list(SHAPES), "exec {stay} agent"))
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(lambda: supervise(spec, timeout_s=LONG_S))
+                await stage.roll.present(len(SHAPES) + 1)
+                group.cancel_scope.cancel()
+            await stage.roll.all_gone()
+
+    async def test_all_that_session_level_can_see(self, stage: Stage, crowd: Crowd) -> None:
+        leave = Leave()
+        shapes = [shape for shape in SHAPES if shape not in ("no_environment", "deaf_daemon")]
+        argv = crowd.script(shapes, "exec {stay} agent")
+        end = await run_until(stage, argv, present=len(shapes) + 1, leave=leave, then=leave.stop.set, level="session")
+        assert (end.reason, end.exit_code, end.level) == (EndReason.STOPPED, -signal.SIGTERM, "session")
+        assert len(end.leftovers) == len(shapes)
+
+    @pytest.mark.parametrize("shape", ["background", "session", "deaf"])
+    async def test_session_level_sweeps_after_a_normal_end(
+        self, stage: Stage, crowd: Crowd, gate: Callable[[], None], shape: str
+    ) -> None:
+        argv = crowd.script([shape], "read < gate")
+        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate, level="session")
+        assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
+
+
+class TestGrace:
+    async def test_one_that_ignores_sigterm_is_killed(self, stage: Stage) -> None:
+        leave = Leave()
+        end = await run_until(stage, stage.python(DEAF, "a"), present=1, leave=leave, then=leave.stop.set)
+        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, 1)
+
+    async def test_one_that_handles_sigterm_has_its_last_words(self, stage: Stage) -> None:
+        leave = Leave()
+        end = await run_until(stage, stage.python(POLITE), present=1, leave=leave, then=leave.stop.set)
+        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, 5, 0)
+        assert stage.out() == "last words\n"
+
+    async def test_a_stopped_one_is_killed(self, stage: Stage) -> None:
+        leave = Leave()
+        argv = stage.python(
+            """
+            import os, signal
+            from present import present
+            agent = os.getpid()
+            if os.fork():
+                signal.pause()
+            os.kill(agent, signal.SIGSTOP)
+            while " T " not in open(f"/proc/{agent}/stat").read():
+                pass
+            connection = present()
+            signal.pause()
+            """
+        )
+        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set)
+        assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
+
+    async def test_one_that_starts_itself_anew_is_ended(self, stage: Stage) -> None:
+        leave = Leave()
+        argv = stage.python(
+            """
+            import os, signal, time
+            from present import present
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            deadline = time.monotonic() + 10
+            connection = present()
+
+            def live(depth):
+                def start():
+                    if os.fork() == 0:
+                        os.setpgid(0, 0)
+                        live(depth - 1) if depth else time.sleep(10)
+                        os._exit(0)
+                for _ in range(3):
+                    start()
+                while time.monotonic() < deadline:
+                    os.wait()
+                    start()
+
+            live(2)
+            """
+        )
+        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set)
+        assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
+        assert end.killed > 1
+
+
+class TestFlood:
+    async def test_past_the_limit_it_is_ended(self, stage: Stage) -> None:
+        limits = Limits(grace_s=0.3, sweep_s=0.2, output_limit_bytes=MIB)
+        with fail_after(20):
+            end = await supervise(stage.spec(["yes"], limits=limits), timeout_s=LONG_S)
+        assert (end.reason, end.exit_code) == (EndReason.OUTPUT_LIMIT, -signal.SIGTERM)
+        stage.stdout.unlink()
+
+    async def test_stdout_and_stderr_count_together(self, stage: Stage) -> None:
+        limits = Limits(grace_s=0.3, sweep_s=0.2, output_limit_bytes=MIB)
+        argv = stage.bash("head -c 600000 /dev/zero; head -c 600000 /dev/zero >&2; exec {stay} agent")
+        with fail_after(20):
+            end = await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S)
+        assert end.reason is EndReason.OUTPUT_LIMIT
+
+    async def test_a_gibibyte_passes_and_costs_the_runner_nothing(self, stage: Stage) -> None:
+        limits = Limits(output_limit_bytes=2048 * MIB)
+        before = psutil.Process().memory_info().rss
+        with fail_after(60):
+            end = await supervise(
+                stage.spec(["head", "-c", str(1024 * MIB), "/dev/zero"], limits=limits), timeout_s=LONG_S
+            )
+        assert psutil.Process().memory_info().rss - before < 20 * MIB
+        assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
+        assert stage.stdout.stat().st_size == 1024 * MIB
+        stage.stdout.unlink()
+
+
+class TestNotStarted:
+    @both_backends
+    @pytest.mark.parametrize("command", ["pinchbench-no-such-command", "/no/such/command"])
+    async def test_no_such_command(self, stage: Stage, command: str) -> None:
+        with fail_after(10):
+            end = await supervise(stage.spec([command]), timeout_s=LONG_S)
+        assert (end.reason, end.not_found, end.exit_code) == (EndReason.NOT_STARTED, True, None)
+        assert command in end.error
+
+    async def test_not_executable(self, stage: Stage) -> None:
+        with fail_after(10):
+            end = await supervise(stage.spec([str(stage.script("plain", ""))]), timeout_s=LONG_S)
+        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
+        assert "Permission denied" in end.error
+
+    async def test_no_such_directory(self, stage: Stage) -> None:
+        with fail_after(10):
+            end = await supervise(stage.spec(["true"], cwd=stage.folder / "missing"), timeout_s=LONG_S)
+        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
+        assert "missing" in end.error
+
+    async def test_no_place_for_its_output(self, stage: Stage) -> None:
+        with fail_after(10):
+            end = await supervise(stage.spec(["true"], log=stage.folder / "missing" / "log"), timeout_s=LONG_S)
+        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
+        assert "missing" in end.error
+
+    async def test_an_argument_that_is_too_long(self, stage: Stage) -> None:
+        with fail_after(10):
+            end = await supervise(stage.spec(["echo", "x" * MIB]), timeout_s=LONG_S)
+        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
+        assert "Argument list too long" in end.error
+
+    async def test_an_argument_that_no_system_takes(self, stage: Stage) -> None:
+        with fail_after(10):
+            end = await supervise(stage.spec(["echo", "a\0b"]), timeout_s=LONG_S)
+        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
+
+
+class TestWhatTheAgentIsGiven:
+    async def ask(self, stage: Stage, text: str) -> object:
+        argv = stage.python("import json, os, sys\n" + text)
+        with fail_after(10):
+            end = await supervise(stage.spec(argv), timeout_s=LONG_S)
+        assert (end.exit_code, stage.err()) == (0, "")
+        return json.loads(stage.out())
+
+    async def test_no_more_than_three_files(self, stage: Stage) -> None:
+        # The fourth is the listing's own.
+        assert await self.ask(stage, "print(json.dumps(os.listdir('/proc/self/fd')))") == ["0", "1", "2", "3"]
+
+    async def test_an_empty_stdin(self, stage: Stage) -> None:
+        assert await self.ask(stage, "print(json.dumps(sys.stdin.read()))") == ""
+
+    async def test_default_signals(self, stage: Stage) -> None:
+        argv = ["grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status"]
+        before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        try:
+            with fail_after(10):
+                await supervise(stage.spec(argv), timeout_s=LONG_S)
+        finally:
+            signal.signal(signal.SIGUSR2, before)
+        assert {line.split()[1].strip("0") for line in stage.out().splitlines()} == {""}
+
+    async def test_a_session_of_its_own(self, stage: Stage) -> None:
+        assert await self.ask(stage, "print(json.dumps(os.getsid(0) == os.getpgrp() == os.getpid()))") is True
+
+    async def test_its_environment_and_the_marker(self, stage: Stage) -> None:
+        with fail_after(10):
+            await supervise(stage.spec(["env"]), timeout_s=LONG_S)
+        given = dict(line.split("=", 1) for line in stage.out().splitlines())
+        assert given == {**stage.spec([]).env, "PINCHBENCH_TRIAL": stage.marker}
+
+    async def test_its_directory(self, stage: Stage) -> None:
+        assert await self.ask(stage, "print(json.dumps(os.getcwd()))") == str(stage.folder)
+
+
+class TestCancel:
+    """A cancel in each state ends the tree, and is not swallowed."""
+
+    @both_backends
+    async def test_before_it_began(self, stage: Stage) -> None:
+        with fail_after(20), CancelScope() as scope:
+            scope.cancel()
+            await supervise(stage.spec(stage.python(DEAF, "agent")), timeout_s=LONG_S)
+        assert scope.cancelled_caught
+        with fail_after(5):
+            await stage.roll.all_gone()
+
+    @both_backends
+    async def test_before_the_guardian_runs(self, stage: Stage) -> None:
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(lambda: supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
+                for _ in range(3):
+                    await anyio.lowlevel.checkpoint()
+                group.cancel_scope.cancel()
+            await stage.roll.all_gone()
+
+    async def test_while_the_agent_starts(self, stage: Stage) -> None:
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(lambda: supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
+                await stage.until(lambda: bool(psutil.Process().children()))
+                group.cancel_scope.cancel()
+            await stage.roll.all_gone()
+
+    @both_backends
+    async def test_during_the_grace(self, stage: Stage) -> None:
+        leave = Leave()
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(lambda: supervise(stage.spec(stage.python(DEAF, "a")), timeout_s=LONG_S, leave=leave))
+                await stage.roll.present()
+                leave.stop.set()
+                await anyio.wait_all_tasks_blocked()
+                group.cancel_scope.cancel()
+            await stage.roll.all_gone()
+
+    async def test_during_the_sweep(self, stage: Stage) -> None:
+        argv = stage.python(
+            """
+            import os, signal, time
+            from present import present
+            connections = []
+            signal.signal(signal.SIGTERM, lambda *_: connections.append(present("swept")))
+            read, write = os.pipe()
+            if os.fork():
+                os.read(read, 1)  # Python forgets a signal that comes while it forks
+                os._exit(0)
+            os.write(write, b"1")
+            while True:
+                time.sleep(600)
+            """
+        )
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(lambda: supervise(stage.spec(argv), timeout_s=LONG_S))
+                await stage.roll.present()
+                group.cancel_scope.cancel()
+            await stage.roll.all_gone()
+
+    async def test_native_cancellation_too(self, stage: Stage) -> None:
+        run = asyncio.create_task(supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
+        with fail_after(20):
+            await stage.roll.present()
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+            await stage.roll.all_gone()
+
+
+class TestTwoEventsAtOnce:
+    async def test_an_exit_before_the_limit_stays_an_exit_however_long_the_sweep(
+        self, stage: Stage, crowd: Crowd, gate: Callable[[], None]
+    ) -> None:
+        argv = crowd.script(["deaf"], "read < gate")
+        limits = Limits(grace_s=LONG_S, sweep_s=1.5)
+        with fail_after(20):
+            async with create_task_group() as group:
+                ends = []
+
+                async def run() -> None:
+                    ends.append(await supervise(stage.spec(argv, limits=limits), timeout_s=1.0))
+
+                group.start_soon(run)
+                await stage.roll.present()
+                gate()
+            await stage.roll.all_gone()
+        assert (ends[0].reason, ends[0].exit_code) == (EndReason.EXITED, 0)
+        assert ends[0].ran_s < 1.0 < ends[0].duration_s
+
+    async def test_exit_and_limit_together_give_one_end(self, stage: Stage) -> None:
+        ends = []
+
+        async def run(number: int) -> None:
+            spec = stage.spec(["sleep", "0.2"], marker=f"{stage.marker}/{number}")
+            ends.append(await supervise(spec, timeout_s=0.17 + number / 400))
+
+        with fail_after(20):
+            async with create_task_group() as group:
+                for number in range(24):
+                    group.start_soon(run, number)
+        # One that was already on its way out when the limit was told has timed out and yet ended by itself.
+        late = {(EndReason.TIMED_OUT, -signal.SIGTERM), (EndReason.TIMED_OUT, 0)}
+        assert {(end.reason, end.exit_code) for end in ends} <= {(EndReason.EXITED, 0), *late}
+
+    async def test_exit_and_stop_together_give_one_end(self, stage: Stage) -> None:
+        leave = Leave()
+        argv = stage.python("from present import present; present()")
+        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set)
+        late = {(EndReason.STOPPED, -signal.SIGTERM), (EndReason.STOPPED, 0)}
+        assert (end.reason, end.exit_code) in {(EndReason.EXITED, 0), *late}
+
+
+class TestTheGuardianDies:
+    @both_backends
+    async def test_what_it_guarded_is_found_by_its_marker(
+        self, stage: Stage, crowd: Crowd, marked_processes: Callable[[str], list[psutil.Process]]
+    ) -> None:
+        shapes = ["background", "session", "double_fork", "daemon", "deaf"]
+        argv = crowd.script(shapes, "exec {stay} agent")
+        end = await run_until(stage, argv, present=len(shapes) + 1, leave=Leave(), then=lambda: stage.guardian().kill())
+        assert (end.reason, end.exit_code) == (EndReason.GUARDIAN_LOST, None)
+        assert end.error
+        assert marked_processes(stage.marker) == []
+
+    async def test_an_agent_that_kills_its_guardian(self, stage: Stage) -> None:
+        argv = stage.bash("kill -9 $PPID; exec {stay} agent")
+        with fail_after(20):
+            end = await supervise(stage.spec(argv), timeout_s=LONG_S)
+            await stage.roll.all_gone()
+        assert end.reason is EndReason.GUARDIAN_LOST
+
+
+class TestManyAtOnce:
+    async def test_sixty_four(self, stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+        ends = {}
+
+        async def run(number: int) -> None:
+            argv = stage.bash(f"echo {number}; exit {number}")
+            log = stage.folder / f"{number}.log"
+            spec = stage.spec(argv, log=log, marker=f"{stage.marker}/{number}")
+            ends[number] = await supervise(spec, timeout_s=LONG_S)
+
+        with fail_after(60):
+            async with create_task_group() as group:
+                for number in range(64):
+                    group.start_soon(run, number)
+        assert {number: end.exit_code for number, end in ends.items()} == {number: number for number in range(64)}
+        for number in range(64):
+            assert (stage.folder / f"{number}.log").read_text(encoding="utf-8") == f"{number}\n"
+        assert caplog.messages == []
+
+    async def test_they_are_all_there_together_and_end_together(self, stage: Stage) -> None:
+        leave = Leave()
+        ends = []
+
+        async def run(number: int) -> None:
+            spec = stage.spec(stage.python(DEAF, str(number)), marker=f"{stage.marker}/{number}")
+            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave))
+
+        stage.python(DEAF)
+        with fail_after(60):
+            async with create_task_group() as group:
+                for number in range(16):
+                    group.start_soon(run, number)
+                assert len(await stage.roll.present(16)) == 16
+                leave.stop.set()
+            await stage.roll.all_gone()
+        assert {end.reason for end in ends} == {EndReason.STOPPED}
+
+    async def test_the_clock_starts_with_the_process(self, stage: Stage) -> None:
+        """A guardian that starts late takes nothing from the agent's time."""
+        slow = stage.folder / "slow-python"
+        slow.write_text(f'#!/bin/sh\nsleep 0.5\nexec {sys.executable} "$@"\n', encoding="utf-8")
+        slow.chmod(0o755)
+        with pytest.MonkeyPatch.context() as patch, fail_after(20):
+            patch.setattr("pinchbench.process.supervise.sys.executable", str(slow))
+            end = await supervise(stage.spec(["sleep", "0.1"]), timeout_s=0.4)
+        assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
+
+
+RUNNER = """
+import signal, sys
+from pathlib import Path
+
+import anyio
+
+from pinchbench.process.supervise import Leave, ProcessSpec, supervise
+
+folder, marker, count, *argv = sys.argv[1:]
+
+
+async def main():
+    leave = Leave()
+
+    async def run(number):
+        log = Path(folder) / f"{number}.log"
+        spec = ProcessSpec(argv=[*argv, str(number)], cwd=Path(folder), env={"PATH": "/usr/bin:/bin"},
+                           stdout=log, stderr=log, marker=f"{marker}/{number}")
+        end = await supervise(spec, timeout_s=300, leave=leave)
+        print(end.reason, end.exit_code, flush=True)
+
+    async with anyio.create_task_group() as group:
+        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+            for number in range(int(count)):
+                group.start_soon(run, number)
+            print("ready", flush=True)
+            async for _ in signals:
+                print("interrupted", flush=True)
+                leave.stop.set()
+                break
+
+
+anyio.run(main)
+"""
+
+
+class TestARunnerOfItsOwn:
+    """What happens to a whole process that supervises."""
+
+    @pytest.fixture
+    def runner(self, stage: Stage) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+        started = []
+
+        def start(count: int, argv: list[str]) -> subprocess.Popen[bytes]:
+            script = stage.script("runner", RUNNER)
+            words = [sys.executable, str(script), str(stage.folder), stage.marker, str(count), *argv]
+            child = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
+            started.append(child)
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"ready\n"
+            return child
+
+        yield start
+        for child in started:
+            child.kill()
+            child.communicate()
+
+    async def test_killed_it_takes_everybody_with_it(
+        self, stage: Stage, crowd: Crowd, runner: Callable[..., subprocess.Popen[bytes]]
+    ) -> None:
+        shapes = ["background", "session", "no_environment", "daemon", "deaf_daemon"]
+        argv = crowd.script(shapes, f"exec {sys.executable} -S deaf.py agent")
+        child = runner(8, argv)
+        with fail_after(30):
+            await stage.roll.present(8 * (len(shapes) + 1))
+        killed_at = time.monotonic()
+        child.kill()
+        with fail_after(3):
+            await stage.roll.all_gone()
+        print(f"nobody was left {time.monotonic() - killed_at:.2f} s after the runner's SIGKILL")  # noqa: T201 - shown by `pytest -rP`
+
+    async def test_ctrl_c_reaches_the_runner_only(
+        self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]
+    ) -> None:
+        agent = stage.python(
+            """
+            import signal, sys, time
+            from present import present
+            signal.signal(signal.SIGINT, lambda *_: print("agent interrupted", flush=True))
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(6))
+            connection = present(sys.argv[1])
+            while True:
+                time.sleep(600)
+            """
+        )
+        child = runner(2, agent)
+        with fail_after(20):
+            await stage.roll.present(2)
+            os.killpg(child.pid, signal.SIGINT)
+            await stage.roll.all_gone()
+        out, _ = child.communicate(timeout=10)
+        assert out.decode().split("\n") == ["interrupted", "stopped 6", "stopped 6", ""]
+        assert [(stage.folder / f"{number}.log").read_text(encoding="utf-8") for number in range(2)] == ["", ""]

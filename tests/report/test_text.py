@@ -1,0 +1,36 @@
+"""Text for the terminal is safe and short."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.report.text import amount, duration, plain
+
+
+@given(st.text())
+def test_plain_text_is_one_line_without_control_characters(text: str) -> None:
+    assert not any(ord(one) < 32 or 127 <= ord(one) < 160 for one in plain(text))
+    assert "\u202e" not in plain(text)
+
+
+@given(st.text(), st.integers(min_value=1, max_value=20))
+def test_plain_text_is_never_wider_than_asked(text: str, width: int) -> None:
+    assert len(plain(text, width=width)) <= width
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (59.94, "59.9 s"), (60, "1 min 00 s"), (119.7, "2 min 00 s"), (3600, "1 h 00 min")],
+)
+def test_durations_are_short_and_readable(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [(0, "0"), (999, "999"), (1000, "1.0k"), (999_949, "999.9k"), (999_950, "1.0M"), (4_500_000, "4.5M")],
+)
+def test_amounts_of_tokens_have_a_suffix(tokens: int, text: str) -> None:
+    assert amount(tokens) == text

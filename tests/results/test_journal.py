@@ -1,0 +1,217 @@
+"""The journal: what was acknowledged is there, whatever became of its writer."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import create_memory_object_stream
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.errors import ResultsError
+from pinchbench.model import Outcome, Reason, TrialKey, Usage
+from pinchbench.results.journal import MAX_GROUP, MAX_RECORD_BYTES, JournalWriter, read_journal, write_records
+from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, TrialStarted, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
+FINISHED = RunFinished(at=2.5)
+
+
+def outcome(number: int = 1, **changes: object) -> Outcome:
+    key = TrialKey(task_id=f"task_{number}", repetition=1)
+    return Outcome(**{"key": key, "reason": Reason.COMPLETED, "digest": "d", **changes})  # type: ignore[arg-type]
+
+
+def finished(number: int = 1) -> TrialFinished:
+    return TrialFinished(outcome=outcome(number))
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+NUMBER = st.floats(0, 1e9)
+COUNT = st.integers(0, 2**60)
+USAGE = st.builds(
+    Usage,
+    requests=COUNT,
+    input_tokens=COUNT,
+    output_tokens=COUNT,
+    cache_read_tokens=COUNT,
+    cache_write_tokens=COUNT,
+    total_tokens=COUNT,
+    cost_usd=NUMBER,
+)
+OUTCOME = st.builds(
+    Outcome,
+    key=st.builds(TrialKey, task_id=TEXT, repetition=st.integers(1, 1000)),
+    reason=st.sampled_from(Reason),
+    digest=TEXT,
+    timed_out=st.booleans(),
+    exit_code=st.none() | st.integers(-64, 255),
+    started_at=NUMBER,
+    execution_time_s=NUMBER,
+    session_ids=st.lists(TEXT, max_size=3).map(tuple),
+    workspace=TEXT,
+    models=st.lists(TEXT, max_size=3).map(tuple),
+    usage=USAGE,
+    leftovers=st.lists(TEXT, max_size=3).map(tuple),
+    note=TEXT,
+)
+
+
+@given(OUTCOME)
+def test_an_outcome_comes_back_as_it_went(one: Outcome) -> None:
+    line = encode(TrialFinished(outcome=one))
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert decode(line) == TrialFinished(outcome=one)
+
+
+@given(st.binary())
+def test_no_line_is_too_broken_to_be_refused(line: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        decode(line)
+
+
+def test_what_is_appended_is_there_also_while_the_journal_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    key = TrialKey(task_id="task_1", repetition=1)
+    records: list[Record] = [STARTED, TrialStarted(key=key, slot=1, attempt=1, at=2.0), finished(), FINISHED]
+    with JournalWriter(path) as journal:
+        journal.append(records[:1])
+        assert read_journal(path).records == tuple(records[:1])
+        journal.append(records[1:])
+        journal.append([])
+    assert read_journal(path).records == tuple(records)
+    assert read_journal(path).outcomes == (outcome(),)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_torn_last_line_is_left_out_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    whole = encode(STARTED) + encode(finished())
+    line = encode(finished(2))
+    for cut in range(1, len(line) - 1):
+        path.write_bytes(whole + line[:cut])
+        journal = read_journal(path)
+        assert journal.records == (STARTED, finished())
+        [problem] = journal.problems
+        assert problem.startswith(f"{path}:3: torn: ")
+    path.write_bytes(whole + line[:-1])  # whole but for its newline: nothing is lost
+    assert read_journal(path).records == (STARTED, finished(), finished(2))
+
+
+def test_garbage_between_records_is_left_out_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    garbage = [b"garbage", b"\x00" * 100, b'{"type":"unknown"}', b"[]", b"\xff\xfe", b'{"type":"outcome"}', b"[" * 9999]
+    path.write_bytes(encode(STARTED) + b"\n\n" + b"\n".join(garbage) + b"\n" + encode(FINISHED))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, FINISHED)
+    assert [problem.split(": ")[1] for problem in journal.problems] == ["no record"] * len(garbage)
+    assert journal.problems[0].startswith(f"{path}:4: ")
+
+
+def test_a_huge_line_hides_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(encode(STARTED) + b"x" * (3 * MAX_RECORD_BYTES) + b"\n" + encode(FINISHED))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, FINISHED)
+    assert journal.problems
+
+
+def test_a_journal_that_is_not_there_is_an_error_but_an_empty_one_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="can't be read: No such file"):
+        read_journal(tmp_path / "journal.jsonl")
+    (tmp_path / "journal.jsonl").touch()
+    assert read_journal(tmp_path / "journal.jsonl").records == ()
+
+
+def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"precious")
+    with pytest.raises(ResultsError, match="can't be created: File exists"):
+        JournalWriter(path)
+    assert path.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_is_told_with_what_is_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([STARTED])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, full)
+            with pytest.raises(ResultsError, match=r"No space left on device.*held before is safe"):
+                journal.append([FINISHED])
+    assert read_journal(tmp_path / "journal.jsonl").records[0] == STARTED
+
+
+def test_an_append_after_the_end_is_an_error(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([STARTED])
+    with pytest.raises(ResultsError, match="can't be written"):
+        journal.append([FINISHED])
+    assert read_journal(tmp_path / "journal.jsonl").records == (STARTED,)
+
+
+def test_a_disk_that_takes_a_little_at_a_time_gets_it_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    with JournalWriter(tmp_path / "journal.jsonl") as journal, monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, bytes(data[:7])))
+        journal.append([STARTED, finished()])
+    assert read_journal(tmp_path / "journal.jsonl").records == (STARTED, finished())
+
+
+class Disk(JournalWriter):
+    """A journal that remembers its groups."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.groups: list[int] = []
+
+    def append(self, records: Sequence[Record]) -> None:
+        super().append(records)
+        self.groups.append(len(records))
+
+
+@pytest.mark.anyio
+async def test_records_are_told_in_order_and_only_when_they_are_on_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    sender, receiver = create_memory_object_stream[Record](math.inf)
+    records: list[Record] = [finished(number) for number in range(MAX_GROUP + 44)]
+    with sender:
+        for record in records:
+            sender.send_nowait(record)
+    told: list[Record] = []
+    safe: list[int] = []
+
+    def written(record: Record) -> None:
+        told.append(record)
+        safe.append(len(disk.groups))
+
+    with Disk(path) as disk:
+        await write_records(receiver, disk, written)
+    assert told == records == list(read_journal(path).records)
+    assert disk.groups == [MAX_GROUP, 44]
+    assert safe == [1] * MAX_GROUP + [2] * 44
+
+
+@pytest.mark.anyio
+async def test_a_record_that_could_not_be_written_is_told_to_nobody(tmp_path: Path) -> None:
+    sender, receiver = create_memory_object_stream[Record](math.inf)
+    with sender:
+        sender.send_nowait(STARTED)
+    told: list[Record] = []
+    journal = JournalWriter(tmp_path / "journal.jsonl")
+    with journal:
+        pass
+    with pytest.raises(ResultsError):
+        await write_records(receiver, journal, told.append)
+    assert told == []

@@ -1,0 +1,71 @@
+"""The files of a run: made once, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.errors import ResultsError
+from pinchbench.model import TrialKey
+from pinchbench.results.store import create_run, write_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_runs_files_lie_beside_its_aggregate(tmp_path: Path) -> None:
+    files = create_run(tmp_path / "new" / "results", "m_r")
+    assert files.aggregate == tmp_path / "new" / "results" / "m_r.json"
+    assert files.journal == files.folder / "journal.jsonl"
+    assert files.trial(TrialKey(task_id="task_a", repetition=2)) == files.folder / "trials" / "task_a" / "2"
+    assert files.folder.stat().st_mode & 0o777 == 0o700
+    assert (files.folder / "trials").is_dir()
+
+
+def test_a_folder_that_exists_is_not_used_again(tmp_path: Path) -> None:
+    create_run(tmp_path, "m_r")
+    with pytest.raises(ResultsError, match="can't be made: File exists"):
+        create_run(tmp_path, "m_r")
+
+
+def test_a_place_that_is_no_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ResultsError, match=r"can't be made: (Not a directory|File exists)"):
+        create_run(tmp_path / "file", "m_r")
+
+
+def test_json_is_written_for_people_and_replaces_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old", encoding="utf-8")
+    write_json(path, {"name": "é", "list": [1]})
+    assert path.read_bytes().decode() == '{\n  "name": "é",\n  "list": [\n    1\n  ]\n}\n'
+    assert json.loads(path.read_text("utf-8")) == {"name": "é", "list": [1]}
+    assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "rename"])
+def test_a_failure_keeps_the_old_file_and_leaves_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old", encoding="utf-8")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync" if call == "fsync" else "replace", full)
+        with pytest.raises(ResultsError, match=r"a\.json can't be written: No space left on device"):
+            write_json(path, {"new": True})
+    assert path.read_text("utf-8") == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_folder_in_the_files_place_or_a_missing_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()
+    for path in (tmp_path / "a.json", tmp_path / "missing" / "a.json"):
+        with pytest.raises(ResultsError, match="can't be written"):
+            write_json(path, {})

@@ -1,0 +1,215 @@
+"""The command line as a user meets it: what goes where, what is refused, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes import MODEL, fake_openclaw, make_suite
+from pinchbench.cli import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = ("anyio", "rich", "asyncio", "msgspec", "yaml", "starlette", "uvicorn", "psutil", "json5", "sqlite3")
+
+
+def _pinchbench(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PINCHBENCH_", "OPENCLAW_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pinchbench", *args],
+        cwd=cwd,
+        env={**clean, "HOME": str(cwd), "PINCHBENCH_CACHE": str(cwd / "cache"), **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def _run_args(folder: Path, *prompts: str, **fake: object) -> list[str]:
+    program = fake_openclaw(folder, **fake)  # type: ignore[arg-type]
+    suite = make_suite(folder, {f"task_{number}": prompt for number, prompt in enumerate(prompts or ("hi",))})
+    where = ["--output-dir", str(folder / "out"), "--run-root", str(folder / "pb")]
+    return ["--model", MODEL, "--openclaw", str(program), "--tasks-dir", str(suite), *where]
+
+
+def test_the_default_command_runs_and_stdout_is_the_result_path_alone(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path), cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    [line] = done.stdout.splitlines()
+    data = json.loads((tmp_path / line).read_text(encoding="utf-8"))
+    assert data["model"] == MODEL
+    assert [task["status"] for task in data["tasks"]] == ["success"]
+    assert "completed" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_json_prints_the_whole_result_and_nothing_else(tmp_path: Path) -> None:
+    done = _pinchbench("run", *_run_args(tmp_path), "--json", "--runs", "2", cwd=tmp_path)
+
+    data = json.loads(done.stdout)
+    assert [run["repetition"] for run in data["tasks"][0]["runs"]] == [1, 2]
+    assert json.loads(next((tmp_path / "out").glob("*.json")).read_text(encoding="utf-8")) == data
+
+
+def test_trials_that_say_nothing_about_the_model_give_exit_code_5_and_are_named(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path, "scenario: silent"), cwd=tmp_path)
+
+    assert done.returncode == 5
+    assert "task_0: no_model_call (says nothing about the model" in done.stderr
+
+
+def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path, "scenario: print \x1b[31mred\x1b[0m"), "-v", cwd=tmp_path)
+
+    assert "task_0 stdout:" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "sentence"),
+    [
+        ((), 2, "Missing option '--model'"),
+        (("--model", "a/b", "--concurrency", "0"), 2, "1<=x<=64"),
+        (("--model", "a/b", "--concurrency", "65"), 2, "1<=x<=64"),
+        (("--model", "a/b", "--runs", "0"), 2, "1<=x<=1000"),
+        (("--model", "a/b", "--timeout-multiplier", "0"), 2, "0<x<=100"),
+        (("--model", "a/b", "--timeout-multiplier", "nan"), 2, "--timeout-multiplier nan is out of range"),
+        (("--model", "a/b", "--thinking", "hard"), 2, "'hard' is not one of"),
+        (("--model", "a/b", "--isolation", "none"), 2, "'none' is not one of"),
+        (("--model", " "), 2, "is not a model name"),
+        (("--model", "demo/einstein"), 2, "demo/oracle and demo/null"),
+        (("--model", "demo/oracle", "--isolation", "shared"), 2, "private homes only"),
+        (("--model", "a/b", "--api-key-env", "X"), 2, "goes with --base-url"),
+        (("--model", "a/b", "--suite", "task_00_santy"), 2, "task_00_sanity"),
+        (("--model", "a/b", "--suite", "productivty"), 2, "productivity"),
+        (("--model", "a/b", "--suite", ","), 2, "--suite"),
+        (("--model", "a/b", "--tasks-dir", "nowhere"), 3, "does not exist"),
+        (("--model", "a/b", "--openclaw", "2020.1.1"), 4, "openclaw install 2020.1.1"),
+        (("--model", "a/b", "--openclaw", "./nothing"), 4, "no such program"),
+        (("--model", "a/b", "--nope"), 2, "No such option"),
+        (("frobnicate",), 2, "No such command"),
+    ],
+)
+def test_what_cannot_be_used_is_one_clear_error(
+    tmp_path: Path, args: tuple[str, ...], code: int, sentence: str
+) -> None:
+    command = args or ("run",)
+    where = ("--run-root", str(tmp_path / "pb")) if "--model" in args else ()
+
+    done = _pinchbench(*command, *where, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_all_broken_task_files_are_named_with_file_line_and_reason_before_anything_starts(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "good")
+    for name in ("one", "two"):
+        (tmp_path / "tasks" / f"task_{name}.md").write_text(f"---\nid: task_{name}\n---\n", encoding="utf-8")
+
+    broken = _pinchbench(*args, cwd=tmp_path)
+    skipped = _pinchbench(*args, "--skip-broken", cwd=tmp_path)
+
+    assert broken.returncode == 3
+    assert re.search(r"task_one\.md:\d+: .*\n.*task_two\.md:\d+: ", broken.stderr)
+    assert not (tmp_path / "pb").exists() or skipped.returncode == 0
+    assert skipped.returncode == 0, skipped.stderr
+    assert "Left out: " in skipped.stderr
+
+
+def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path) -> None:
+    shown = _pinchbench("--model", "a/b", "--dry-run", "--concurrency", "4", cwd=tmp_path)
+    as_json = _pinchbench("--model", "a/b", "--dry-run", "--json", "--suite", "task_00_sanity", cwd=tmp_path)
+
+    assert shown.returncode == 0
+    assert "task_05_outage_brief" in shown.stdout
+    assert "Nothing was started." in shown.stdout
+    assert json.loads(as_json.stdout) == {
+        "model": "a/b",
+        "trials": [{"task_id": "task_00_sanity", "repetition": 1, "timeout_s": 120.0}],
+        "slots": 1,
+        "worst_case_s": 120.0,
+    }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_option_of_run_has_an_environment_variable_of_its_name(tmp_path: Path) -> None:
+    for option in cli.commands["run"].params:
+        long = next(name for name in option.opts if name.startswith("--"))
+        assert option.envvar == "PINCHBENCH_" + long[2:].replace("-", "_").upper()
+
+    done = _pinchbench(
+        "run",
+        cwd=tmp_path,
+        PINCHBENCH_MODEL="a/b",
+        PINCHBENCH_DRY_RUN="1",
+        PINCHBENCH_JSON="1",
+        PINCHBENCH_SUITE="task_00_sanity",
+        PINCHBENCH_RUNS="3",
+    )
+    assert [trial["repetition"] for trial in json.loads(done.stdout)["trials"]] == [1, 2, 3]
+
+
+def test_tasks_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
+    listed = _pinchbench("tasks", "list", cwd=tmp_path)
+    as_json = _pinchbench("tasks", "list", "--json", "--suite", "automated-only", cwd=tmp_path)
+    shown = _pinchbench("tasks", "show", "task_04_workshop_memory", cwd=tmp_path)
+    checked = _pinchbench("tasks", "check", cwd=tmp_path)
+
+    assert len(listed.stdout.splitlines()) >= 6
+    assert all(row["grading_type"] == "automated" for row in json.loads(as_json.stdout))
+    assert "Turn 3, new session:" in shown.stdout
+    assert checked.stdout.endswith("tasks are sound.\n")
+    assert {done.returncode for done in (listed, as_json, shown, checked)} == {0}
+
+
+def test_a_broken_solution_fails_the_check_with_its_place(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, {"task_a": "hi"})
+    (suite / "solutions").mkdir()
+    (suite / "solutions" / "task_a.yaml").write_text("turns: 3\n", encoding="utf-8")
+
+    done = _pinchbench("tasks", "check", "--tasks-dir", str(suite), cwd=tmp_path)
+
+    assert done.returncode == 3
+    assert "task_a.yaml:1" in done.stderr
+
+
+def test_installed_releases_are_listed_newest_first(tmp_path: Path) -> None:
+    for release in ("2026.6.5", "2026.10.1", "2026.9.6"):
+        program = tmp_path / "cache" / f"openclaw-{release}" / "node_modules" / ".bin" / "openclaw"
+        program.parent.mkdir(parents=True)
+        program.touch()
+
+    done = _pinchbench("openclaw", "list", cwd=tmp_path)
+
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["2026.10.1", "2026.9.6", "2026.6.5"]
+
+
+def test_without_npm_the_install_says_so_in_one_sentence(tmp_path: Path) -> None:
+    done = _pinchbench("openclaw", "install", cwd=tmp_path, PATH=str(tmp_path))
+
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[-1].startswith("Error: npm was not found on PATH")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_help_names_the_options_of_run_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    done = _pinchbench("--help", cwd=tmp_path)
+    assert "--concurrency" in done.stdout
+    assert "openclaw" in done.stdout
+
+    script = "import sys, pinchbench.cli; print([name for name in sys.argv[1:] if name in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
