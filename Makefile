@@ -17,6 +17,7 @@ help:
 
 # The virtual environments: made anew when pyproject.toml changes.
 $(BIN)/pinchbench-async: pyproject.toml | $(VENV)/.python
+	@echo "Installing the Python packages into $(VENV)." >&2
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable . || { \
 	  echo "The Python packages could not be installed; check the network and run this again." >&2; exit 1; }
 	@touch $@

@@ -1,7 +1,7 @@
 """PinchBench async: how good is a model as the brain of an OpenClaw agent?
 
-The public Python API. `run_benchmark` runs a suite; `OpenClawAgent.execute_task` runs one task. Both are
-coroutines for anyio; see their docstrings for what they raise and what a cancellation does.
+The public Python API. `run_benchmark` runs a suite; `open_agent` gives an `OpenClawAgent`, whose `execute_task` runs one
+task. All are for anyio; see their docstrings for what they raise and what a cancellation does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.runner.bench import Result, run_benchmark
+    from pinchbench.runner.slots import open_agent
+    from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 __all__ = [
     "Isolation",
@@ -29,6 +31,9 @@ __all__ = [
     "TaskResult",
     "TrialKey",
     "Usage",
+    "bundled_tasks_dir",
+    "load_suite",
+    "open_agent",
     "run_benchmark",
 ]
 
@@ -39,6 +44,8 @@ _HOMES = {
     "pinchbench.openclaw.agent": ("OpenClawAgent",),
     "pinchbench.openclaw.task_result": ("TaskResult",),
     "pinchbench.runner.bench": ("Result", "run_benchmark"),
+    "pinchbench.runner.slots": ("open_agent",),
+    "pinchbench.suite.load": ("bundled_tasks_dir", "load_suite"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -50,6 +50,7 @@ class RunConfig:
         openclaw: a path or a release; None for the one on PATH, else the newest managed install.
         skip_broken: leave broken task files out instead of stopping.
         verbose: the agents' output is followed as it comes.
+        linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
 
     Raises ConfigError, naming the option, when a value can't be used.
     """
@@ -70,7 +71,7 @@ class RunConfig:
     openclaw: str | None = None
     skip_broken: bool = False
     verbose: bool = False
-    linger_s: float = field(default=15.0, repr=False)
+    linger_s: float = 15.0
 
     def __post_init__(self) -> None:
         """Check every value."""

@@ -36,7 +36,7 @@ from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.plan import new_run_id, plan_trials
 from pinchbench.runner.pool import Pool
 from pinchbench.runner.provenance import provenance, versions
-from pinchbench.runner.slots import HOMES, make_homes
+from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, make_homes
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import select_tasks
 from pinchbench.suite.solution import load_solution
@@ -59,7 +59,6 @@ Observer: TypeAlias = "Callable[[MemoryObjectReceiveStream[Event]], Awaitable[No
 
 EVENTS_HELD = 10_000  # for an observer that is slower than the run; what comes beyond is not shown
 OBSERVER_LIMIT_S = 2.0  # to show what is left when the run is over
-CLEAN_UP_LIMIT_S = 30.0  # deleting the homes, some MB each
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import to_thread
+from anyio import move_on_after, to_thread
 
 from pinchbench.config import Isolation
+from pinchbench.errors import ConfigError
+from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.credentials import private_environment, read_user_state
 from pinchbench.openclaw.home import clone, ensure_shared, make_template
+from pinchbench.openclaw.probe import find_openclaw
+from pinchbench.workspace import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import AsyncGenerator, Mapping
 
     from pinchbench.config import RunConfig
     from pinchbench.demo.server import ScriptedModel
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.home import Home
 
 HOMES = ".homes"
+CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
 
 
 def slot_name(slot: int) -> str:
@@ -58,6 +67,27 @@ async def make_homes(
         clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
         for slot in range(1, slots + 1)
     )
+
+
+@asynccontextmanager
+async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
+    """One agent outside a run, with a home that lives as long as the block.
+
+    For tasks of your own: `await agent.execute_task(task, workspace=…, evidence=…)`. Of `config` the model, the
+    endpoint, the isolation, OpenClaw, the thinking level and the run root are used. Raises ConfigError for the
+    built-in `demo/*` models, which only play in a run, and OpenClawError when OpenClaw is missing or refuses.
+    """
+    if config.is_demo:
+        raise ConfigError(f"{config.model} plays in runs only; name a model of a provider.")
+    openclaw = await find_openclaw(config.openclaw)
+    root = await to_thread.run_sync(private_folder, config.run_root)
+    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="agent-", dir=root)))
+    try:
+        [home] = await make_homes(config, openclaw, folder, slots=1, scripted=None)
+        yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
+    finally:
+        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
+            await to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def _provider(config: RunConfig, scripted: ScriptedModel | None, slot: str) -> tuple[str, Json] | None:

@@ -56,7 +56,8 @@ async def _gateway(openclaw: OpenClaw, home: UserHome) -> AsyncGenerator[None]:
                     await process.wait()
                 group.cancel_scope.cancel()
         finally:
-            await anyio.to_thread.run_sync(end_marked, GATEWAY)
+            with anyio.move_on_after(30, shield=True):
+                await anyio.to_thread.run_sync(end_marked, GATEWAY)
 
 
 async def _drain(process: anyio.abc.Process) -> None:

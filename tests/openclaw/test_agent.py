@@ -146,20 +146,21 @@ async def test_too_much_output_ends_the_task(tmp_path: Path) -> None:
 
 async def test_who_watches_sees_what_the_agent_does_and_says(tmp_path: Path) -> None:
     seen: list[tuple[str, Usage]] = []
-    said: list[tuple[str, str]] = []
     async with open_gate() as gate:
-        watch = Watch(
-            activity=lambda text, usage: seen.append((text, usage)),
-            output=lambda stream, text: said.append((stream, text)),
-        )
+        heard = anyio.Event()
+
+        def listen(stream: str, text: str) -> None:
+            if (stream, text) == ("stdout", "hello"):
+                heard.set()
+
+        watch = Watch(activity=lambda text, usage: seen.append((text, usage)), output=listen)
         one = task(f"scenario: print hello\nscenario: write_file x y\nscenario: gate {gate.port}\nscenario: linger")
         agent = await agent_of(tmp_path)
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: execute(agent, tmp_path, one, watch=watch))
             guest = await gate.next()
             with fail_after(5):
-                while ("stdout", "hello") not in said:  # while it runs
-                    await anyio.lowlevel.checkpoint()
+                await heard.wait()  # while it runs
             await guest.let_go()
     assert [text for text, _ in seen] == ["write out.txt", "All done."]
     assert seen[-1][1].requests == 2
