@@ -88,6 +88,9 @@ class RunConfig:
             )
         if self.thinking is not None and self.thinking not in THINKING_LEVELS:
             raise ConfigError(f"--thinking {self.thinking} is not a level; they are {', '.join(THINKING_LEVELS)}.")
+        for path in (self.tasks_dir, self.output_dir, self.run_root):
+            if path is not None and not _is_text(str(path)):
+                raise ConfigError(f"The path {str(path)!r} is not valid UTF-8; results could not name it.")
         self._check_endpoint()
         if self.is_demo and self.isolation is Isolation.SHARED:
             raise ConfigError(f"--model {self.model} runs in private homes only; leave --isolation shared out.")
@@ -111,6 +114,14 @@ class RunConfig:
     def is_demo(self) -> bool:
         """Whether the run brings its own scripted model."""
         return self.model in DEMO_MODELS
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_url(url: str) -> None:

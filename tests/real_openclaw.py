@@ -26,10 +26,10 @@ class UserHome:
         return self.path / ".openclaw"
 
     def snapshot(self) -> dict[str, bytes | None]:
-        """Every file below the home with its bytes, every folder with None."""
+        """Every file of the OpenClaw state with its bytes, every folder with None."""
         return {
-            str(entry.relative_to(self.path)): entry.read_bytes() if entry.is_file() else None
-            for entry in self.path.rglob("*")
+            str(entry.relative_to(self.state)): entry.read_bytes() if entry.is_file() else None
+            for entry in self.state.rglob("*")
         }
 
     def configure(self, config: dict[str, object]) -> None:

@@ -152,3 +152,9 @@ def test_the_key_itself_is_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(ConfigError, match="takes the name of an environment variable, not the key itself") as caught:
         RunConfig(model=MODEL, base_url=URL, api_key_env=name)
     assert not name or name not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["tasks_dir", "output_dir", "run_root"])
+def test_a_path_that_no_result_could_name_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="is not valid UTF-8"):
+        RunConfig(model=MODEL, **{name: Path("caf\udce9")})  # type: ignore[arg-type]

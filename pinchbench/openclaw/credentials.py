@@ -76,12 +76,20 @@ def _read_config(path: Path, depth: int) -> Json:
 
 def _resolve(value: Json, folder: Path, depth: int) -> Json:
     """Merge `$include` files in, deeply; keys beside an `$include` win over what it brings."""
-    own = {key: _resolve(one, folder, depth) if isinstance(one, dict) else one for key, one in value.items()}
+    own = {key: _resolve_any(one, folder, depth) for key, one in value.items()}
     includes = own.pop("$include", [])
     merged: Json = {}
     for name in [includes] if isinstance(includes, str) else includes if isinstance(includes, list) else []:
         merged = merge(merged, _read_config(folder / str(name), depth + 1))
     return merge(merged, own)
+
+
+def _resolve_any(value: object, folder: Path, depth: int) -> object:
+    if isinstance(value, dict):
+        return _resolve(value, folder, depth)
+    if isinstance(value, list):
+        return [_resolve_any(one, folder, depth) for one in value]
+    return value
 
 
 def merge(base: Json, over: Json) -> Json:

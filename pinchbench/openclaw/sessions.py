@@ -144,7 +144,8 @@ def _event(text: object, packed: object) -> bytes:
         return text
     if isinstance(packed, bytes):
         try:
-            return zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_EVENT_BYTES)
+            # a stream, because `decompress` believes whatever size a frame states
+            return zstandard.ZstdDecompressor().stream_reader(packed).read(MAX_EVENT_BYTES)
         except zstandard.ZstdError:
             return packed
     return b""

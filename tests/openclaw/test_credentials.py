@@ -76,6 +76,12 @@ def test_included_files_are_merged_and_what_stands_beside_wins(user: Path, state
     assert read(user).config == {"models": {"own": 1, "a": 1, "b": "own", "c": 1}, "env": {"KEY": "v"}}
 
 
+def test_files_are_included_inside_lists_too(user: Path, state: Path) -> None:
+    put(state / "openclaw.json", json.dumps({"models": {"list": [{"$include": "one.json"}, 2]}}))
+    put(state / "one.json", json.dumps({"id": "m1"}))
+    assert read(user).config == {"models": {"list": [{"id": "m1"}, 2]}}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
