@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from pinchbench.errors import ConfigError, PinchBenchError, RunInterruptedError,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from rich.console import Console
 
     from pinchbench.config import RunConfig
     from pinchbench.model import Suite
@@ -111,7 +110,7 @@ def run(*, dry_run: bool, as_json: bool, no_upload: bool, isolation: str, **opti
         _show_plan(config, as_json=as_json)
         return
     result = _run(config)
-    click.echo(json.dumps(result.data) if as_json else result.path)
+    _print(json.dumps(result.data) if as_json else result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
     if not result.complete:
@@ -121,16 +120,18 @@ def run(*, dry_run: bool, as_json: bool, no_upload: bool, isolation: str, **opti
 def _run(config: RunConfig) -> Result:
     import anyio  # noqa: PLC0415 - `--help` must not wait for it
 
+    from pinchbench.report.console import report_console  # noqa: PLC0415
     from pinchbench.report.live import LiveView  # noqa: PLC0415
     from pinchbench.report.summary import print_summary  # noqa: PLC0415
     from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415
 
-    console = _console()
+    console = report_console()
     view = LiveView(console)
     result = anyio.run(partial(run_benchmark, config, observer=view.watch, handle_signals=True))
-    print_summary(console, result.outcomes, planned=result.planned, folder=result.folder)
-    if config.upload and not config.is_demo:
-        console.print("This release uploads nothing: the result stays on this machine.")
+    with suppress(OSError):  # a terminal that has gone away; the result is written
+        print_summary(console, result.outcomes, planned=result.planned, folder=result.folder)
+        if config.upload and not config.is_demo:
+            console.print("This release uploads nothing: the result stays on this machine.")
     return result
 
 
@@ -147,13 +148,12 @@ def _show_plan(config: RunConfig, *, as_json: bool) -> None:
             {"task_id": trial.key.task_id, "repetition": trial.key.repetition, "timeout_s": trial.timeout_s}
             for trial in prepared.trials
         ]
-        click.echo(
-            json.dumps({"model": config.model, "trials": rows, "slots": prepared.slots, "worst_case_s": longest})
-        )
+        _print(json.dumps({"model": config.model, "trials": rows, "slots": prepared.slots, "worst_case_s": longest}))
         return
+    from pinchbench.report.console import report_console  # noqa: PLC0415
     from pinchbench.report.summary import print_plan  # noqa: PLC0415
 
-    print_plan(_console(stderr=False), prepared.trials, concurrency=config.concurrency, worst_case_s=longest)
+    print_plan(report_console(stderr=False), prepared.trials, concurrency=config.concurrency, worst_case_s=longest)
 
 
 @cli.group(context_settings=CONTEXT)
@@ -178,13 +178,13 @@ def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool) -> None:
         rows = [
             {**{key: getattr(task, key) for key in keys}, "grading_type": task.grading_type.value} for task in chosen
         ]
-        click.echo(json.dumps(rows))
+        _print(json.dumps(rows))
         return
     widths = [
         max(len(text) for text in column) for column in zip(*((t.task_id, t.category) for t in chosen), strict=True)
     ]
     for task in chosen:
-        click.echo(
+        _print(
             f"{task.task_id:<{widths[0]}}  {task.category:<{widths[1]}}  {task.grading_type.value:<9}"
             f"  {task.timeout_s:>4.0f} s  {task.name}"
         )
@@ -198,14 +198,14 @@ def tasks_show(*, task_id: str, tasks_dir: Path | None) -> None:
     from pinchbench.suite.select import select_tasks  # noqa: PLC0415
 
     for task in select_tasks(_load(tasks_dir), task_id):
-        click.echo(f"{task.task_id}: {task.name}\n{task.category}, {task.grading_type.value}, {task.timeout_s:g} s")
+        _print(f"{task.task_id}: {task.name}\n{task.category}, {task.grading_type.value}, {task.timeout_s:g} s")
         for file in task.workspace_files:
-            click.echo(f"file {file.dest}")
+            _print(f"file {file.dest}")
         for number, turn in enumerate(task.turns, 1):
             session = ", new session" if turn.new_session else ""
-            click.echo(f"\nTurn {number}{session}:\n{turn.prompt}")
+            _print(f"\nTurn {number}{session}:\n{turn.prompt}")
         for title, text in _sections(task):
-            click.echo(f"\n{title}:\n{text}")
+            _print(f"\n{title}:\n{text}")
 
 
 def _sections(task: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
@@ -235,7 +235,7 @@ def tasks_check(*, tasks_dir: Path | None) -> None:
         raise SuiteError("\n".join(problems))
     if unsolved:
         click.echo(f"Without a solution: {', '.join(unsolved)}", err=True)
-    click.echo(f"{len(suite.tasks)} tasks are sound.")
+    _print(f"{len(suite.tasks)} tasks are sound.")
 
 
 @cli.group(context_settings=CONTEXT)
@@ -255,7 +255,7 @@ def openclaw_install(*, version: str | None) -> None:
     wanted = version or DEFAULT_RELEASE
     if managed(wanted) is None:
         click.echo(f"Installing OpenClaw {wanted} with npm; this takes about a minute.", err=True)
-    click.echo(install(wanted).program)
+    _print(install(wanted).program)
 
 
 @openclaw.command("list", context_settings=CONTEXT)
@@ -264,7 +264,7 @@ def openclaw_list() -> None:
     from pinchbench.openclaw.install import installed  # noqa: PLC0415
 
     for found in installed():
-        click.echo(f"{found.version}  {found.program}")
+        _print(f"{found.version}  {found.program}")
 
 
 def _load(tasks_dir: Path | None) -> Suite:
@@ -273,12 +273,13 @@ def _load(tasks_dir: Path | None) -> Suite:
     return load_suite(tasks_dir or bundled_tasks_dir()).suite
 
 
-def _console(*, stderr: bool = True) -> Console:
-    from rich.console import Console  # noqa: PLC0415
-
-    console = Console(stderr=stderr, highlight=False)
-    # a log or a pipe has no width of its own: rows must not be folded there
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=160)
+def _print(text: object) -> None:
+    """Print a result to stdout; a reader that has gone away is no error of ours."""
+    try:
+        click.echo(text)
+    except OSError:
+        # so that the interpreter's last flush meets no broken pipe either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _expected(error: BaseException) -> PinchBenchError | None:

@@ -61,6 +61,20 @@ def test_json_prints_the_whole_result_and_nothing_else(tmp_path: Path) -> None:
     assert json.loads(next((tmp_path / "out").glob("*.json")).read_text(encoding="utf-8")) == data
 
 
+def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "one", "two", "three")
+    command = [sys.executable, "-m", "pinchbench", *args]
+    read, write = os.pipe()
+    os.close(read)
+
+    with os.fdopen(write, "wb") as gone:
+        done = subprocess.run(command, cwd=tmp_path, stdout=gone, stderr=gone, timeout=60, check=False)
+
+    assert done.returncode == 0
+    data = json.loads(next((tmp_path / "out").glob("*.json")).read_text(encoding="utf-8"))
+    assert [task["status"] for task in data["tasks"]] == ["success"] * 3
+
+
 def test_trials_that_say_nothing_about_the_model_give_exit_code_5_and_are_named(tmp_path: Path) -> None:
     done = _pinchbench(*_run_args(tmp_path, "scenario: silent"), cwd=tmp_path)
 
