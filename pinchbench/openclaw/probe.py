@@ -59,10 +59,13 @@ async def _with_version(found: OpenClaw) -> OpenClaw:
     version = re.search(r"\d{4}\.\d+\.\d+[^\s,]*", done.stdout.decode("utf-8", "replace"))
     if done.returncode != 0 or version is None:
         said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
-        hint = (
-            " It wants another Node; `pinchbench-async openclaw install` brings one." if "node" in said.lower() else ""
-        )
-        raise OpenClawError(f"{found.program} --version failed (exit code {done.returncode}): {said[-300:]}{hint}")
+        first = said.partition("\n")[0][:300]
+        if "node" in first.lower():
+            raise OpenClawError(
+                f"{found.program} does not run on the Node of this machine ({first});"
+                " `pinchbench-async openclaw install` brings an OpenClaw with a Node that suits it."
+            )
+        raise OpenClawError(f"{found.program} --version failed (exit code {done.returncode}): {first}")
     return replace(found, version=version.group())
 
 

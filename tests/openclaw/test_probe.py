@@ -88,7 +88,7 @@ async def test_an_openclaw_that_is_not_there_is_told(choice: str | None, said: s
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("echo 'needs Node >= 24.16' >&2; exit 1", r"exit code 1\): needs Node >= 24.16 It wants another Node"),
+        ("echo 'needs Node >= 24.16' >&2; exit 1", r"does not run on the Node of this machine \(needs Node >= 24.16\)"),
         ("echo hello", r"--version failed \(exit code 0\): hello$"),
         ("echo 2026.9.6; exit 3", "exit code 3"),
         ("exit 0", "exit code 0"),
