@@ -63,7 +63,7 @@ async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, tmp
                         "Never said.",
                     )
                 ],
-                timeout_s=60,
+                timeout_s=90,
             ),
         ],
     )
