@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from contextlib import suppress
@@ -16,6 +17,14 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# Whoever started the tests may have had signals ignored (`nohup`, a job in the background), and children inherit that.
+for _number, _usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGTERM, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    signal.signal(_number, _usual)
 
 settings.register_profile("pinchbench", max_examples=200, deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("pinchbench")

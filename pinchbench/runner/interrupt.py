@@ -33,8 +33,14 @@ class Interrupt:
         self.signal: signal.Signals | None = None
 
     async def listen(self, tell: Callable[[str], None]) -> None:
-        """Take signals until cancelled; `tell` gets a sentence for the user at each."""
-        with anyio.open_signal_receiver(*SIGNALS) as signals:
+        """Take signals until cancelled; `tell` gets a sentence for the user at each.
+
+        A signal that was ignored when the program started stays so: `nohup` means that a run outlives its terminal.
+        """
+        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        if not heeded:
+            await anyio.sleep_forever()
+        with anyio.open_signal_receiver(*heeded) as signals:
             async for number in signals:
                 self.take(number, tell)
 

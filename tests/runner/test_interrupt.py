@@ -106,8 +106,10 @@ def names_in(folder: Path) -> list[str]:
 
 
 @asynccontextmanager
-async def runner(folder: Path, program: Path, *, concurrency: int = 1) -> AsyncIterator[Runner]:
+async def runner(folder: Path, program: Path, *, concurrency: int = 1, ignored: str = "") -> AsyncIterator[Runner]:
     argv = [sys.executable, "-c", RUNNER, str(folder), str(program), str(concurrency)]
+    if ignored:
+        argv = ["sh", "-c", f"trap '' {ignored}; exec \"$@\"", "sh", *argv]
     async with await anyio.open_process(argv, stderr=None, cwd=folder) as process:
         assert process.stdout is not None
         try:
@@ -181,6 +183,20 @@ async def test_one_signal_ends_the_running_agents_and_writes_the_result(tmp_path
     assert sorted(one.reason for one in run.outcomes()) == [Reason.COMPLETED, Reason.INTERRUPTED, Reason.INTERRUPTED]
     assert living(tmp_path / "runs") == []
     assert not list((tmp_path / "runs").glob("*/.homes"))
+
+
+@pytest.mark.parametrize("ignored", ["HUP", "HUP INT TERM"])
+async def test_a_signal_that_was_ignored_from_the_start_ends_nothing(tmp_path: Path, ignored: str) -> None:
+    async with open_gate() as gate:
+        make_suite(tmp_path, {"task_0": f"scenario: gate {gate.port}"})
+        async with runner(tmp_path, fake_openclaw(tmp_path), ignored=ignored) as run:
+            turn = await gate.next()
+            run.process.send_signal(signal.SIGHUP)
+            await turn.let_go()
+            result = await run.wait_for("result")
+            assert await run.ended() == 0
+    assert not result["interrupted"]
+    assert [one.reason for one in run.outcomes()] == [Reason.COMPLETED]
 
 
 async def test_a_second_signal_kills_agents_that_do_not_end(tmp_path: Path) -> None:
