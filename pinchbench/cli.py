@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinchbench import config as limits
-from pinchbench.errors import ConfigError, PinchBenchError, RunInterruptedError, SuiteError
+from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, RunInterruptedError, SuiteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pinchbench.config import RunConfig
-    from pinchbench.model import Suite
+    from pinchbench.model import Suite, Task
     from pinchbench.runner.bench import Result
 
 INCOMPLETE = 5  # some trials say nothing about the model
@@ -34,7 +35,7 @@ class _DefaultRun(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"-h", "--help", "--version"}
         by_option = args and args[0].startswith("-") and args[0] not in own
-        by_environment = not args and "PINCHBENCH_MODEL" in os.environ
+        by_environment = not args and bool(os.environ.get("PINCHBENCH_MODEL"))  # for click, empty is not set
         if by_option or by_environment:
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -110,7 +111,7 @@ def run(*, dry_run: bool, as_json: bool, no_upload: bool, isolation: str, **opti
         _show_plan(config, as_json=as_json)
         return
     result = _run(config)
-    _print(json.dumps(result.data) if as_json else result.path)
+    _print(json.dumps(result.data) if as_json else result.path, stands_in=result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
     if not result.complete:
@@ -120,15 +121,17 @@ def run(*, dry_run: bool, as_json: bool, no_upload: bool, isolation: str, **opti
 def _run(config: RunConfig) -> Result:
     import anyio  # noqa: PLC0415 - `--help` must not wait for it
 
-    from pinchbench.report.console import report_console  # noqa: PLC0415
+    from pinchbench.report.console import END_LIMIT_S, report_console, stderr_writer  # noqa: PLC0415
     from pinchbench.report.live import LiveView  # noqa: PLC0415
     from pinchbench.report.summary import print_summary  # noqa: PLC0415
     from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415
 
-    console = report_console()
-    view = LiveView(console)
-    result = anyio.run(partial(run_benchmark, config, observer=view.watch, handle_signals=True))
-    with suppress(OSError):  # a terminal that has gone away; the result is written
+    with stderr_writer() as writer:
+        console = report_console(writer)
+        view = LiveView(console, is_full=writer.is_full)
+        result = anyio.run(partial(run_benchmark, config, observer=view.watch, handle_signals=True))
+        writer.be_patient(END_LIMIT_S)
+        view.say_left_out()
         print_summary(console, result.outcomes, planned=result.planned, folder=result.folder)
         if config.upload and not config.is_demo:
             console.print("This release uploads nothing: the result stays on this machine.")
@@ -141,7 +144,7 @@ def _show_plan(config: RunConfig, *, as_json: bool) -> None:
 
     prepared = prepare(config)
     for problem in prepared.skipped:
-        click.echo(f"Left out: {problem}", err=True)
+        _say(f"Left out: {problem}")
     longest = worst_case_s(prepared.trials, concurrency=prepared.slots)
     if as_json:
         rows = [
@@ -153,7 +156,10 @@ def _show_plan(config: RunConfig, *, as_json: bool) -> None:
     from pinchbench.report.console import report_console  # noqa: PLC0415
     from pinchbench.report.summary import print_plan  # noqa: PLC0415
 
-    print_plan(report_console(stderr=False), prepared.trials, concurrency=config.concurrency, worst_case_s=longest)
+    plan = io.StringIO()
+    console = report_console(plan, is_terminal=sys.stdout is not None and sys.stdout.isatty())
+    print_plan(console, prepared.trials, concurrency=config.concurrency, worst_case_s=longest)
+    _print(plan.getvalue().rstrip("\n"))
 
 
 @cli.group(context_settings=CONTEXT)
@@ -170,6 +176,7 @@ _TASKS_DIR = _option("--tasks-dir", type=FOLDER, help="The suite's folder (defau
 @_option("--json", "as_json", is_flag=True, help="Print JSON.")
 def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool) -> None:
     """List the tasks, one a line."""
+    from pinchbench.report.text import plain  # noqa: PLC0415
     from pinchbench.suite.select import select_tasks  # noqa: PLC0415
 
     chosen = select_tasks(_load(tasks_dir), suite)
@@ -180,13 +187,13 @@ def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool) -> None:
         ]
         _print(json.dumps(rows))
         return
-    widths = [
-        max(len(text) for text in column) for column in zip(*((t.task_id, t.category) for t in chosen), strict=True)
-    ]
-    for task in chosen:
+    table = [(task.task_id, plain(task.category), task) for task in chosen]
+    id_width = max(len(task_id) for task_id, _, _ in table)
+    category_width = max(len(category) for _, category, _ in table)
+    for task_id, category, task in table:
         _print(
-            f"{task.task_id:<{widths[0]}}  {task.category:<{widths[1]}}  {task.grading_type.value:<9}"
-            f"  {task.timeout_s:>4.0f} s  {task.name}"
+            f"{task_id:<{id_width}}  {category:<{category_width}}  {task.grading_type.value:<9}"
+            f"  {task.timeout_s:>4.0f} s  {plain(task.name)}"
         )
 
 
@@ -195,20 +202,22 @@ def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool) -> None:
 @_TASKS_DIR
 def tasks_show(*, task_id: str, tasks_dir: Path | None) -> None:
     """Show one task as the agent and the graders see it."""
-    from pinchbench.suite.select import select_tasks  # noqa: PLC0415
+    from pinchbench.report.text import plain, plain_lines  # noqa: PLC0415
+    from pinchbench.suite.select import find_task  # noqa: PLC0415
 
-    for task in select_tasks(_load(tasks_dir), task_id):
-        _print(f"{task.task_id}: {task.name}\n{task.category}, {task.grading_type.value}, {task.timeout_s:g} s")
-        for file in task.workspace_files:
-            _print(f"file {file.dest}")
-        for number, turn in enumerate(task.turns, 1):
-            session = ", new session" if turn.new_session else ""
-            _print(f"\nTurn {number}{session}:\n{turn.prompt}")
-        for title, text in _sections(task):
-            _print(f"\n{title}:\n{text}")
+    task = find_task(_load(tasks_dir), task_id)
+    _print(f"{task.task_id}: {plain(task.name)}")
+    _print(f"{plain(task.category)}, {task.grading_type.value}, {task.timeout_s:g} s")
+    for file in task.workspace_files:
+        _print(f"file {plain(file.dest)}")
+    for number, turn in enumerate(task.turns, 1):
+        session = ", new session" if turn.new_session else ""
+        _print(f"\nTurn {number}{session}:\n{plain_lines(turn.prompt)}")
+    for title, text in _sections(task):
+        _print(f"\n{title}:\n{plain_lines(text)}")
 
 
-def _sections(task: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+def _sections(task: Task) -> Iterator[tuple[str, str]]:
     criteria = "\n".join(f"- {one}" for one in task.grading_criteria)
     titled = (("Expected behavior", task.expected_behavior), ("Criteria", criteria), ("Check", task.automated_checks))
     yield from ((title, text) for title, text in (*titled, ("Rubric", task.llm_judge_rubric)) if text)
@@ -218,23 +227,21 @@ def _sections(task: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
 @_TASKS_DIR
 def tasks_check(*, tasks_dir: Path | None) -> None:
     """Check every task file and solution; name all that is wrong."""
-    from pinchbench.suite.load import bundled_tasks_dir  # noqa: PLC0415
     from pinchbench.suite.solution import load_solution  # noqa: PLC0415
 
     suite = _load(tasks_dir)
-    root = tasks_dir or bundled_tasks_dir()
     problems = []
     unsolved = []
     for task in suite.tasks:
         try:
-            if load_solution(root, task.task_id) is None:
+            if load_solution(suite.root, task.task_id) is None:
                 unsolved.append(task.task_id)
         except SuiteError as error:
             problems.append(str(error))
     if problems:
         raise SuiteError("\n".join(problems))
     if unsolved:
-        click.echo(f"Without a solution: {', '.join(unsolved)}", err=True)
+        _say(f"Without a solution: {', '.join(unsolved)}")
     _print(f"{len(suite.tasks)} tasks are sound.")
 
 
@@ -254,7 +261,7 @@ def openclaw_install(*, version: str | None) -> None:
 
     wanted = version or DEFAULT_RELEASE
     if managed(wanted) is None:
-        click.echo(f"Installing OpenClaw {wanted} with npm; this takes about a minute.", err=True)
+        _say(f"Installing OpenClaw {wanted} with npm; this takes about a minute.")
     _print(install(wanted).program)
 
 
@@ -270,16 +277,35 @@ def openclaw_list() -> None:
 def _load(tasks_dir: Path | None) -> Suite:
     from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415
 
-    return load_suite(tasks_dir or bundled_tasks_dir()).suite
+    if tasks_dir is None:
+        return load_suite(bundled_tasks_dir()).suite
+    return load_suite(limits.absolute_path(tasks_dir, option="--tasks-dir")).suite
 
 
-def _print(text: object) -> None:
-    """Print a result to stdout; a reader that has gone away is no error of ours."""
+def _print(text: object, *, stands_in: Path | None = None) -> None:
+    """Print a result to stdout; a reader that has gone away is no error of ours.
+
+    Raises ResultsError for any other failure, a full disk above all.
+    """
     try:
         click.echo(text)
-    except OSError:
-        # so that the interpreter's last flush meets no broken pipe either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        # so that the interpreter's last flush does not fail too
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        if isinstance(error, BrokenPipeError):
+            return
+        kept = f"; it stands in {stands_in}" if stands_in else ""
+        raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
+
+
+def _say(text: str) -> None:
+    """Print to stderr, without control characters; one that can't be written to changes nothing."""
+    from pinchbench.report.text import plain_lines  # noqa: PLC0415
+
+    with suppress(OSError):
+        click.echo(plain_lines(text), err=True)
 
 
 def _expected(error: BaseException) -> PinchBenchError | None:
@@ -310,7 +336,7 @@ def main() -> None:
         expected = _expected(error)
         if expected is None:
             raise
-        click.echo(f"Error: {expected}", err=True)
+        _say(f"Error: {expected}")
         if isinstance(expected, RunInterruptedError):
             sys.exit(128 + expected.signal)
         sys.exit(expected.exit_code)

@@ -15,7 +15,8 @@ from pinchbench.errors import ConfigError
 MAX_CONCURRENCY = 64
 MAX_RUNS = 1000
 MAX_TIMEOUT_MULTIPLIER = 100.0
-DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; made private to the user
+MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
+DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
 DEFAULT_OUTPUT_DIR = Path("results")
 ORACLE = "demo/oracle"
 DEMO_MODELS = (ORACLE, "demo/null")
@@ -36,9 +37,9 @@ class RunConfig:
     Attributes:
         model: given to OpenClaw as it is, such as `anthropic/claude-sonnet-4`.
         suite: `all`, `core`, `automated-only`, a category, task ids; commas mix.
-        tasks_dir: the suite's folder; None for the bundled one.
+        tasks_dir: the suite's folder; None for the bundled one. All paths become absolute, `~` included.
         output_dir: where the result goes; made when missing.
-        run_root: where workspaces and private homes go; made when missing, private to the user.
+        run_root: where workspaces and private homes go, in a private folder for each run; made when missing.
         upload: whether a finished run may be offered to the public leaderboard.
         timeout_multiplier: scales every task's limit; above 0, at most 100.
         concurrency: slots, 1 to 64.
@@ -74,7 +75,12 @@ class RunConfig:
     linger_s: float = 15.0
 
     def __post_init__(self) -> None:
-        """Check every value."""
+        """Check every value and make the paths absolute."""
+        self._check_text()
+        if len(self.model) > MAX_MODEL:
+            raise ConfigError(
+                f"--model is longer than {MAX_MODEL} characters; it looks like anthropic/claude-sonnet-4."
+            )
         if not self.model.strip() or self.model != self.model.strip() or re.search(r"[\x00-\x1f]", self.model):
             raise ConfigError(f"--model {self.model!r} is not a model name; it looks like anthropic/claude-sonnet-4.")
         if self.model.startswith("demo/") and self.model not in DEMO_MODELS:
@@ -88,12 +94,19 @@ class RunConfig:
             )
         if self.thinking is not None and self.thinking not in THINKING_LEVELS:
             raise ConfigError(f"--thinking {self.thinking} is not a level; they are {', '.join(THINKING_LEVELS)}.")
-        for path in (self.tasks_dir, self.output_dir, self.run_root):
-            if path is not None and not _is_text(str(path)):
-                raise ConfigError(f"The path {str(path)!r} is not valid UTF-8; results could not name it.")
+        for name in ("tasks_dir", "output_dir", "run_root"):
+            path: Path | None = getattr(self, name)
+            if path is not None:
+                object.__setattr__(self, name, absolute_path(path, option=f"--{name.replace('_', '-')}"))
         self._check_endpoint()
         if self.is_demo and self.isolation is Isolation.SHARED:
             raise ConfigError(f"--model {self.model} runs in private homes only; leave --isolation shared out.")
+
+    def _check_text(self) -> None:
+        for name in ("model", "suite", "thinking", "base_url", "api_key_env", "openclaw"):
+            value: str | None = getattr(self, name)
+            if value is not None and not _is_text(value):
+                raise ConfigError(f"--{name.replace('_', '-')} is not valid UTF-8; results could not name it.")
 
     def _check_endpoint(self) -> None:
         if self.base_url is None:
@@ -116,9 +129,25 @@ class RunConfig:
         return self.model in DEMO_MODELS
 
 
-def _is_text(path: str) -> bool:
+def absolute_path(path: Path, *, option: str) -> Path:
+    """Return the path that `option` means, `~` and the current folder put in.
+
+    Raises ConfigError when there is no such home, the current folder is gone, or the path is no text.
+    """
     try:
-        path.encode()
+        absolute = path.expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigError(f"{option} {str(path)!r} names a home folder that does not exist.") from error
+    except OSError as error:
+        raise ConfigError(f"{option} {str(path)!r}: the current folder can't be told: {error.strerror}.") from error
+    if not _is_text(str(absolute)):
+        raise ConfigError(f"The path {str(absolute)!r} is not valid UTF-8; results could not name it.")
+    return absolute
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -134,6 +163,8 @@ def _check_url(url: str) -> None:
         raise ConfigError("--base-url is not a URL; it looks like http://127.0.0.1:8000/v1.")
     if parts.username is not None:
         raise ConfigError("--base-url must not hold a user name or key; put the key where --api-key-env points.")
+    if "?" in url or "#" in url:
+        raise ConfigError("--base-url must not have a query or fragment; put a key where --api-key-env points.")
 
 
 def _check_key(name: str) -> None:

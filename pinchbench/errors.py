@@ -21,7 +21,7 @@ class ConfigError(PinchBenchError):
 
 
 class SelectionError(PinchBenchError):
-    """`--suite` names a task or category that does not exist, or selects nothing."""
+    """A task or category was named that does not exist, or nothing was selected."""
 
     exit_code = 2
 
@@ -45,9 +45,9 @@ class ResultsError(PinchBenchError):
 
 
 class RunInterruptedError(PinchBenchError):
-    """A signal came before the first trial; nothing was run."""
+    """A signal came before the first trial, or during an install; nothing was run."""
 
-    def __init__(self, number: Signals) -> None:
-        """`number` is the signal that came."""
-        super().__init__(f"{number.name} came during the set-up; nothing was run.")
+    def __init__(self, number: Signals, sentence: str | None = None) -> None:
+        """`number` is the signal that came; `sentence` says what it ended, if not the set-up of a run."""
+        super().__init__(sentence or f"{number.name} came during the set-up; nothing was run.")
         self.signal = number

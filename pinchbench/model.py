@@ -126,6 +126,7 @@ class Reason(StrEnum):
     NONZERO_EXIT = "nonzero_exit"
     KILLED_BY_SIGNAL = "killed_by_signal"
     OUTPUT_LIMIT = "output_limit"
+    MODEL_ERROR = "model_error"
     PROVIDER_ERROR = "provider_error"
     COMMAND_NOT_FOUND = "command_not_found"
     AGENT_NOT_STARTED = "agent_not_started"
@@ -133,6 +134,7 @@ class Reason(StrEnum):
     NO_MODEL_CALL = "no_model_call"
     MODEL_FALLBACK = "model_fallback"
     WORKSPACE_FAILED = "workspace_failed"
+    EVIDENCE_LOST = "evidence_lost"
     GUARDIAN_LOST = "guardian_lost"
     INTERRUPTED = "interrupted"
     RUNNER_BUG = "runner_bug"
@@ -156,6 +158,7 @@ class Reason(StrEnum):
             Reason.TIMED_OUT,
             Reason.NONZERO_EXIT,
             Reason.OUTPUT_LIMIT,
+            Reason.MODEL_ERROR,
         }
 
 

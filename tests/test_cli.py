@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
+import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import termios
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
@@ -15,28 +20,34 @@ from fakes import MODEL, fake_openclaw, make_suite
 from pinchbench.cli import cli
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
+FULL = Path("/dev/full")
 HEAVY = ("anyio", "rich", "asyncio", "msgspec", "yaml", "starlette", "uvicorn", "psutil", "json5", "sqlite3")
 
 
-def _pinchbench(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def _pinchbench(
+    *args: str | bytes, cwd: Path, stdout: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PINCHBENCH_", "OPENCLAW_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "pinchbench", *args],
-        cwd=cwd,
-        env={**clean, "HOME": str(cwd), "PINCHBENCH_CACHE": str(cwd / "cache"), **env},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    with ExitStack() as stack:
+        return subprocess.run(
+            [sys.executable, "-m", "pinchbench", *args],
+            cwd=cwd,
+            env={**clean, "HOME": str(cwd), "PINCHBENCH_CACHE": str(cwd / "cache"), **env},
+            stdin=subprocess.DEVNULL,
+            stdout=stack.enter_context(stdout.open("wb")) if stdout else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
 
-def _run_args(folder: Path, *prompts: str, **fake: object) -> list[str]:
-    program = fake_openclaw(folder, **fake)  # type: ignore[arg-type]
-    suite = make_suite(folder, {f"task_{number}": prompt for number, prompt in enumerate(prompts or ("hi",))})
+def _run_args(folder: Path, *prompts: str, timeout_s: float = 30) -> list[str]:
+    program = fake_openclaw(folder)
+    texts = {f"task_{number}": prompt for number, prompt in enumerate(prompts or ("hi",))}
+    suite = make_suite(folder, texts, timeout_s=timeout_s)
     where = ["--output-dir", str(folder / "out"), "--run-root", str(folder / "pb")]
     return ["--model", MODEL, "--openclaw", str(program), "--tasks-dir", str(suite), *where]
 
@@ -75,6 +86,105 @@ def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
     assert [task["status"] for task in data["tasks"]] == ["success"] * 3
 
 
+@pytest.fixture
+def stalled() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """A pipe that is full: its reading end and its writing end."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with suppress(BlockingIOError):
+        while os.write(write, b"." * 4096):
+            pass
+    os.set_blocking(write, True)
+    with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb", buffering=0) as writer:
+        yield reader, writer
+
+
+def test_a_reader_that_stalls_holds_up_neither_the_time_limit_nor_the_exit(
+    tmp_path: Path, stalled: tuple[BinaryIO, BinaryIO]
+) -> None:
+    args = _run_args(tmp_path, "scenario: flood 8\nscenario: think", timeout_s=3)
+    command = [sys.executable, "-m", "pinchbench", *args, "-v"]
+
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=stalled[1], text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 0
+    data = json.loads((tmp_path / done.stdout.strip()).read_text(encoding="utf-8"))
+    assert [task["status"] for task in data["tasks"]] == ["timeout"]
+
+
+def test_a_reader_that_goes_on_sees_everything_from_the_first_line_to_the_summary(
+    tmp_path: Path, stalled: tuple[BinaryIO, BinaryIO]
+) -> None:
+    reader, writer = stalled
+    with socket.create_server(("127.0.0.1", 0)) as gate:
+        gate.settimeout(60)
+        args = _run_args(tmp_path, f"scenario: flood 8\nscenario: gate {gate.getsockname()[1]}")
+        command = [sys.executable, "-m", "pinchbench", *args, "-v"]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=writer) as started:
+            writer.close()
+            agent, _ = gate.accept()  # the run has come as far as its agent, with nobody reading
+            with agent:
+                agent.sendall(b"\n")
+                text = reader.read().decode()
+            assert started.stdout is not None
+            assert started.stdout.read().strip()
+
+    assert "Setting up OpenClaw" in text
+    assert "task_0 stdout: xxx" in text
+    assert "1 of 1 trials" in text
+    assert "lines were not shown" not in text
+
+
+def test_on_a_terminal_the_run_is_drawn_and_the_summary_stays(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "scenario: flood 1\nscenario: think 1")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 100))
+    with os.fdopen(theirs, "wb", buffering=0) as terminal:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "pinchbench", *args],
+            cwd=tmp_path,
+            env={**os.environ, "TERM": "xterm-256color"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+        )
+    shown = b""
+    with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as screen:  # Linux: EIO once nobody writes any more
+        while data := screen.read(65536):
+            shown += data
+    with started:
+        assert started.stdout is not None
+        assert started.stdout.read().strip()
+
+    assert b"slot 1" in shown
+    assert shown.rindex(b"\x1b[?25l") < shown.rindex(b"\x1b[?25h") < shown.index(b"1 of 1 trials")
+    assert b"\x1b[32m" in shown
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
+@pytest.mark.parametrize("extra", [(), ("--json",)])
+def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
+    tmp_path: Path, extra: tuple[str, ...]
+) -> None:
+    done = _pinchbench(*_run_args(tmp_path), *extra, cwd=tmp_path, stdout=FULL)
+
+    assert done.returncode == 6
+    [path] = (tmp_path / "out").glob("*.json")
+    sentence = f"Error: The result could not be printed: No space left on device; it stands in {path}."
+    assert done.stderr.splitlines()[-1] == sentence
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
+@pytest.mark.parametrize("args", [("--model", "a/b", "--dry-run"), ("tasks", "list"), ("tasks", "check")])
+def test_what_cannot_be_printed_is_an_error(tmp_path: Path, args: tuple[str, ...]) -> None:
+    done = _pinchbench(*args, cwd=tmp_path, stdout=FULL)
+
+    assert done.returncode == 6
+    assert done.stderr.splitlines()[-1] == "Error: The result could not be printed: No space left on device."
+
+
 def test_trials_that_say_nothing_about_the_model_give_exit_code_5_and_are_named(tmp_path: Path) -> None:
     done = _pinchbench(*_run_args(tmp_path, "scenario: silent"), cwd=tmp_path)
 
@@ -111,14 +221,30 @@ def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path
         (("--model", "a/b", "--openclaw", "2020.1.1"), 4, "openclaw install 2020.1.1"),
         (("--model", "a/b", "--openclaw", "./nothing"), 4, "no such program"),
         (("--model", "a/b", "--nope"), 2, "No such option"),
+        (("--model", "a/b", "--run-root", "~nosuch/x"), 2, "--run-root '~nosuch/x' names a home folder"),
+        (("--model", "a/b", "--output-dir", "~nosuch/x"), 2, "--output-dir '~nosuch/x' names a home folder"),
+        (("--model", "a/b", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
+        (("tasks", "list", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
+        (("--model", "a/b", "--run-root", "x" * 300), 6, "File name too long"),
+        (("--model", "a/b", "--tasks-dir", "x" * 300), 3, "File name too long"),
+        (("tasks", "check", "--tasks-dir", "x" * 300), 3, "File name too long"),
+        (("--model", b"a/\xff"), 2, "--model is not valid UTF-8"),
+        (("--model", "a/b", "--suite", b"\xff"), 2, "--suite is not valid UTF-8"),
+        (("--model", "a/b", "--run-root", b"\xff"), 2, "is not valid UTF-8"),
+        (("--model", "a/" + "b" * 200), 2, "--model is longer than 200 characters"),
+        (("--model", "a/b", "--base-url", "http://h/v1?key=x"), 2, "must not have a query or fragment"),
+        (("tasks", "show", "nope"), 2, "has no task 'nope'."),
+        (("tasks", "show", "task_00_santy"), 2, "Did you mean 'task_00_sanity'?"),
+        (("tasks", "show", "all"), 2, "has no task 'all'."),
+        (("tasks", "show", "task_00_sanity", "task_00_sanity"), 2, "unexpected extra argument"),
         (("frobnicate",), 2, "No such command"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_error(
-    tmp_path: Path, args: tuple[str, ...], code: int, sentence: str
+    tmp_path: Path, args: tuple[str | bytes, ...], code: int, sentence: str
 ) -> None:
     command = args or ("run",)
-    where = ("--run-root", str(tmp_path / "pb")) if "--model" in args else ()
+    where = ("--run-root", str(tmp_path / "pb")) if "--model" in args and "--run-root" not in args else ()
 
     done = _pinchbench(*command, *where, cwd=tmp_path)
 
@@ -174,6 +300,46 @@ def test_every_option_of_run_has_an_environment_variable_of_its_name(tmp_path: P
         PINCHBENCH_RUNS="3",
     )
     assert [trial["repetition"] for trial in json.loads(done.stdout)["trials"]] == [1, 2, 3]
+
+
+def test_an_empty_environment_variable_is_one_that_is_not_set(tmp_path: Path) -> None:
+    names = [str(option.envvar) for option in cli.commands["run"].params]
+    empty = dict.fromkeys(names, "")
+    done = _pinchbench("--model", "a/b", "--dry-run", "--json", cwd=tmp_path, stdout=None, **empty)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["trials"]) > 1
+
+    without_args = _pinchbench(cwd=tmp_path, PINCHBENCH_MODEL="")
+    assert without_args.stderr.startswith("Usage:") or without_args.stdout.startswith("Usage:")
+    assert "Missing option" not in without_args.stderr
+
+
+def test_a_current_folder_that_is_gone_is_one_clear_error(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD" && exec "$@"'
+    command = ["sh", "-c", script, "sh", sys.executable, "-m", "pinchbench", "--model", "a/b", "--dry-run"]
+
+    done = subprocess.run(command, cwd=gone, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("Error: --output-dir 'results': the current folder can't be told")
+
+
+def test_task_text_reaches_the_terminal_without_control_characters_and_without_markup(tmp_path: Path) -> None:
+    head = 'category: "[/x]\\e[2J"\nname: "\\e]0;title\\a [red]"'
+    where = ("--tasks-dir", str(make_suite(tmp_path, {"task_a": "see \x1b[31mred\n\tbelow"}, head=head)))
+
+    planned = _pinchbench("--model", "a/b", "--dry-run", *where, cwd=tmp_path)
+    listed = _pinchbench("tasks", "list", *where, cwd=tmp_path)
+    shown = _pinchbench("tasks", "show", "task_a", *where, cwd=tmp_path)
+
+    for done in (planned, listed, shown):
+        assert done.returncode == 0, done.stderr
+        assert "[/x] [2J" in done.stdout
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", done.stdout)
+    assert "see  [31mred\n\tbelow" in shown.stdout
+    assert "[red]" in listed.stdout
 
 
 def test_tasks_can_be_listed_shown_and_checked(tmp_path: Path) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import stat
+from pathlib import Path
 
 import pytest
 
 from pinchbench.errors import ResultsError
 from pinchbench.model import WorkspaceFile
 from pinchbench.workspace import fill_workspace, private_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def mode(path: Path) -> int:
@@ -23,19 +21,16 @@ def test_a_private_folder_is_made_with_its_parents_and_for_the_user_alone(tmp_pa
     path = tmp_path / "a" / "b"
     assert private_folder(path) == path
     assert mode(path) == 0o700
-    (path / "kept").touch()
-    path.chmod(0o755)
-    private_folder(path)
-    assert mode(path) == 0o700
-    assert (path / "kept").exists()
 
 
-def test_a_private_folder_is_absolute_and_knows_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    here = type(tmp_path)
-    assert private_folder(here("runs")) == tmp_path / "runs"
-    assert private_folder(here("~/runs")) == tmp_path / "home" / "runs"
+@pytest.mark.parametrize("before", [0o755, 0o1777, 0o500])
+def test_a_folder_of_the_users_own_stays_as_it_is(tmp_path: Path, before: int) -> None:
+    path = tmp_path / "mine"
+    path.mkdir()
+    path.chmod(before)
+    assert private_folder(path) == path
+    assert path.stat().st_mode & 0o7777 == before
+    path.chmod(0o700)
 
 
 def test_a_link_is_refused_even_to_a_folder_of_the_users_own(tmp_path: Path) -> None:
@@ -59,8 +54,23 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     os.chown(theirs, 12345, -1)
-    with pytest.raises(ResultsError, match="belongs to another user; name another folder with --run-root"):
-        private_folder(theirs)
+    for permissions in (0o777, 0o1777):
+        theirs.chmod(permissions)
+        with pytest.raises(ResultsError, match="belongs to another user; name another folder with --run-root"):
+            private_folder(theirs)
+
+
+def test_a_sticky_folder_of_roots_will_do_for_everybody_and_another_of_roots_will_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = Path("/tmp")
+    permissions = shared.stat().st_mode
+    assert (shared.stat().st_uid, permissions & stat.S_ISVTX) == (0, stat.S_ISVTX)
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert private_folder(shared) == shared
+    assert shared.stat().st_mode == permissions
+    with pytest.raises(ResultsError, match="belongs to another user"):
+        private_folder(tmp_path)
 
 
 def test_a_workspace_holds_the_tasks_files_byte_for_byte(tmp_path: Path) -> None:

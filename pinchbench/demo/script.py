@@ -26,9 +26,6 @@ class ScriptedTurn:
     earlier_results: int = 0
 
 
-NULL_TURN = ScriptedTurn()
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
     """The model wants a tool to run. `arguments` is a JSON object; `call_id` is unique in its conversation."""

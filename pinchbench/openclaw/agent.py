@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import Event, create_task_group, move_on_after, to_thread
 
+from pinchbench.model import Reason, Usage
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
-from pinchbench.openclaw.probe import knows_message_file
 from pinchbench.openclaw.sessions import AnyStore
-from pinchbench.openclaw.task_result import Evidence, TaskResult, decide
+from pinchbench.openclaw.task_result import Evidence, LastTurn, TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
 from pinchbench.process.follow import Follower
 from pinchbench.process.lines import LineSplitter
@@ -23,7 +23,7 @@ from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, P
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pinchbench.model import Task, Turn, Usage
+    from pinchbench.model import Task, Turn
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.home import Home
 
@@ -59,14 +59,39 @@ class _Session:
 
 @dataclass(slots=True)
 class _Progress:
-    """What the turns of a trial have come to so far."""
+    """What the turns of a trial have come to so far.
+
+    `before` is what the transcript of the running turn's session said before it; `answered_at` the clock time of its
+    final answer, while that is the last word.
+    """
 
     ends: list[ProcessEnd] = field(default_factory=list)
+    ran: list[float] = field(default_factory=list)
     sessions: list[_Session] = field(default_factory=list)
+    before: TranscriptFacts = TranscriptFacts()
+    answered_at: float | None = None
     lingered: bool = False
 
+    def note(self, end: ProcessEnd, began: float) -> None:
+        """Take the end of a turn that began at this clock time."""
+        # an agent that was waited for after its answer has not worked meanwhile
+        waited = self.answered_at is not None and end.reason in (EndReason.STOPPED, EndReason.TIMED_OUT)
+        self.ran.append((self.answered_at or began) - began if waited else end.ran_s)
+        self.ends.append(end)
+
     def ran_s(self) -> float:
-        return sum(end.ran_s for end in self.ends)
+        return sum(self.ran)
+
+    def answered(self, facts: TranscriptFacts) -> bool:
+        """Whether the running turn, and not an earlier one, ends in an answer."""
+        return facts.answered and facts.user_messages > self.before.user_messages
+
+    def last_turn(self, facts: TranscriptFacts | None) -> LastTurn:
+        """What `facts`, those of the last session, say about its last turn; None: it has no transcript."""
+        if facts is None:
+            return LastTurn(found=False)
+        calls = facts.usage.requests - self.before.usage.requests
+        return LastTurn(found=True, calls=calls, answered=self.answered(facts))
 
     def goes_on(self) -> bool:
         """Whether the last turn ended so that the next one makes sense."""
@@ -107,8 +132,7 @@ class OpenClawAgent:
         index before its process starts.
 
         What goes wrong is in the result's `reason`, never an exception: a missing program, a timeout, no transcript.
-        Raises OSError when the home or the evidence can't be written, OpenClawError when OpenClaw can't be asked about a
-        long prompt. `leave.stop` ends the task as `interrupted`. On return and on cancellation every process it
+        Raises OSError when the home or the evidence folder can't be written. `leave.stop` ends the task as `interrupted`. On return and on cancellation every process it
         started is dead; a cancel raises after that.
         """
         files = Evidence(folder=evidence)
@@ -149,8 +173,8 @@ class OpenClawAgent:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 for session in progress.sessions:
                     await session.store.close()
-        store_kind, facts = await to_thread.run_sync(_export, progress.sessions, files)
-        return self._result(task, progress, facts, workspace=workspace, files=files, store_kind=store_kind)
+        exported = await to_thread.run_sync(_export, progress.sessions, files)
+        return self._result(task, progress, exported, workspace=workspace, files=files)
 
     async def _spec(
         self, turn: Turn, *, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str
@@ -168,7 +192,7 @@ class OpenClawAgent:
         if is_long(turn.prompt):
             file = files.folder / f"message-{session_id}.txt"
             await to_thread.run_sync(partial(file.write_text, turn.prompt, encoding="utf-8", newline=""))
-            if await knows_message_file(self.openclaw, env):
+            if self.openclaw.message_file:
                 argv = turn_argv(self.openclaw.program, command, message_file=file)
             else:
                 argv[-1] = "--message="
@@ -186,28 +210,28 @@ class OpenClawAgent:
     async def _turn(self, spec: ProcessSpec, left_s: float, progress: _Progress, leave: Leave, watch: Watch) -> None:
         """Run one turn's process, with its followers beside it."""
         own = Leave(hurry=leave.hurry)
-        progress.lingered = False
+        session = progress.sessions[-1]
+        progress.before, progress.answered_at, progress.lingered = session.reader.facts, None, False
+        began = anyio.current_time()
         async with create_task_group() as group:
             group.start_soon(_pass_on, leave, own)
             group.start_soon(self._follow_session, progress, own, watch)
-            progress.ends.append(await supervise(spec, timeout_s=left_s, leave=own))
+            end = await supervise(spec, timeout_s=left_s, leave=own)
             group.cancel_scope.cancel()
+        progress.note(end, began)
         # what it wrote last: an answer that is read later would be taken for the next turn's
-        while await _read_on(progress.sessions[-1], watch):
+        while await _read_on(session, watch):
             pass
 
     async def _follow_session(self, progress: _Progress, own: Leave, watch: Watch) -> None:
         """Follow the transcript live, and end an agent that has answered and does not exit."""
         session = progress.sessions[-1]
-        asked = session.reader.facts.user_messages  # an answer to an earlier turn is not this turn's
-        quiet_since = anyio.current_time()
         while True:
             if await _read_on(session, watch):
-                quiet_since = anyio.current_time()
+                answered = progress.answered(session.reader.facts)
+                progress.answered_at = anyio.current_time() if answered else None
                 continue
-            facts = session.reader.facts
-            answered = facts.answered and facts.user_messages > asked
-            if answered and anyio.current_time() - quiet_since > self.linger_s:
+            if progress.answered_at is not None and anyio.current_time() - progress.answered_at > self.linger_s:
                 progress.lingered = True
                 own.stop.set()
                 return
@@ -217,14 +241,20 @@ class OpenClawAgent:
         self,
         task: Task,
         progress: _Progress,
-        facts: TranscriptFacts,
+        exported: _Export | OSError,
         *,
         workspace: Path,
         files: Evidence,
-        store_kind: str,
     ) -> TaskResult:
         last = progress.ends[-1]
-        reason, note = decide(last, facts, found=bool(store_kind), lingered=progress.lingered)
+        if isinstance(exported, OSError):
+            # what the live view has read is all there is
+            usage = sum((session.reader.facts.usage for session in progress.sessions), Usage())
+            reason, note = Reason.EVIDENCE_LOST, f"the transcript could not be kept: {exported}"
+            exported = _Export(facts=TranscriptFacts(usage=usage))
+        else:
+            turn = progress.last_turn(exported.last_session)
+            reason, note = decide(last, exported.facts, turn, lingered=progress.lingered)
         return TaskResult(
             agent_id=self.home.agent_id,
             task_id=task.task_id,
@@ -235,8 +265,8 @@ class OpenClawAgent:
             workspace=workspace,
             evidence=files,
             session_ids=tuple(session.id for session in progress.sessions),
-            store=store_kind,
-            facts=facts,
+            store=exported.store,
+            facts=exported.facts,
             note=note,
             cpu_s=round(sum(end.cpu_s for end in progress.ends), 3),
             peak_rss_bytes=max(end.peak_rss_bytes for end in progress.ends),
@@ -284,19 +314,35 @@ async def _follow_output(path: Path, show: Callable[[str], None], ended: Event) 
         show(rest.data.decode("utf-8", "replace"))
 
 
-def _export(sessions: list[_Session], files: Evidence) -> tuple[str, TranscriptFacts]:
-    """Write the transcript of all sessions to one file, line by line as OpenClaw stored it, and count it."""
-    reader = TranscriptReader()
-    kind = ""
-    with files.transcript.open("wb") as file:
-        for session in sessions:
-            lines = session.store.lines()
-            if lines is None:
-                continue
-            kind = session.store.kind()
-            for line in lines:
-                file.write(line + b"\n")
-                reader.feed(line)
-    if not kind:
-        files.transcript.unlink()
-    return kind, reader.facts
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Export:
+    """What the authoritative read has found. `last_session` is None when that session has no transcript."""
+
+    facts: TranscriptFacts
+    last_session: TranscriptFacts | None = None
+    store: str = ""
+
+
+def _export(sessions: list[_Session], files: Evidence) -> _Export | OSError:
+    """Write the transcript of all sessions to one file, line by line as OpenClaw stored it, and count it.
+
+    An error is a value: the trial has run, and what else is known of it must not be lost.
+    """
+    whole, last, kind = TranscriptReader(), None, ""
+    try:
+        with files.transcript.open("wb") as file:
+            for session in sessions:
+                last = None
+                if (lines := session.store.lines()) is None:
+                    continue
+                kind = session.store.kind()
+                last = TranscriptReader()
+                for line in lines:
+                    file.write(line + b"\n")
+                    whole.feed(line)
+                    last.feed(line)
+        if not kind:
+            files.transcript.unlink()
+    except OSError as error:
+        return error
+    return _Export(facts=whole.facts, last_session=last.facts if last is not None else None, store=kind)

@@ -19,11 +19,16 @@ NODE_OPTIONS_BEFORE = "PINCHBENCH_NODE_OPTIONS"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenClaw:
-    """An installed OpenClaw: the program, its release, and the folders that go first on PATH for it."""
+    """An installed OpenClaw: the program, its release, and the folders that go first on PATH for it.
+
+    `message_file` says whether `openclaw agent` takes `--message-file`; older releases do not, and asking
+    takes seconds, so False stands for "not asked" too.
+    """
 
     program: Path
     version: str
     path_first: tuple[Path, ...] = ()
+    message_file: bool = False
 
     def path(self, inherited: str) -> str:
         """Return the PATH under which this OpenClaw runs with its own Node."""

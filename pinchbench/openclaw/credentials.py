@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -24,28 +25,46 @@ Json = dict[str, object]
 # a benchmark must neither use nor disturb them.
 CARRIED_SECTIONS = ("models", "auth", "env", "secrets", "plugins")
 MAX_INCLUDE_DEPTH = 10
+# Cooldowns and last uses: what happened to the user's own turns must not decide how a trial's go.
+HISTORY = "usageStats"
+# One assignment, which may span lines: the grammar of npm's dotenv, with which OpenClaw reads these files.
+ASSIGNMENT = re.compile(
+    r"""^\s*(?:export\s+)?([A-Za-z0-9_.-]+)(?:\s*=\s*?|:\s+?)"""
+    r"""(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\n]+)?\s*(?:#.*)?$""",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserState:
-    """The user's provider settings (`config`, by section) and stored auth profiles (by profile id)."""
+    """What a private home takes over.
+
+    Attributes:
+        config: the provider settings, by section of openclaw.json.
+        logins: OpenClaw's store of auth profiles: `profiles`, `order` and so on; empty when there is no profile.
+        dotenv: the text for the home's `.env`: the user's keys, without what points OpenClaw at the user's own state.
+    """
 
     config: Json = field(default_factory=dict)
-    profiles: Json = field(default_factory=dict)
+    logins: Json = field(default_factory=dict)
+    dotenv: str = ""
 
 
 def user_state_dir(env: Mapping[str, str]) -> Path:
     """Where the user's own OpenClaw keeps its state."""
     if chosen := env.get("OPENCLAW_STATE_DIR"):
         return Path(chosen).expanduser()
-    home = env.get("OPENCLAW_HOME") or env.get("HOME") or str(Path.home())
-    return Path(home).expanduser() / ".openclaw"
+    return _home(env) / ".openclaw"
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("OPENCLAW_HOME") or env.get("HOME") or Path.home()).expanduser()
 
 
 def read_user_state(env: Mapping[str, str]) -> UserState:
     """Read what a private home needs from the user's state. Blocks; writes nothing there, not even lock files.
 
-    Raises OpenClawError when the user's openclaw.json can't be read: without it the run might go to
+    Raises OpenClawError when the user's openclaw.json or .env can't be read: without it the run might go to
     another account than the user thinks.
     """
     state = user_state_dir(env)
@@ -53,7 +72,7 @@ def read_user_state(env: Mapping[str, str]) -> UserState:
     config_path = Path(chosen).expanduser() if chosen else state / "openclaw.json"
     config = _read_config(config_path, 0) if config_path.is_file() else {}
     carried = {name: config[name] for name in CARRIED_SECTIONS if name in config}
-    return UserState(config=carried, profiles=_read_profiles(state))
+    return UserState(config=carried, logins=_read_logins(state), dotenv=_read_dotenv(env))
 
 
 def _read_config(path: Path, depth: int) -> Json:
@@ -101,26 +120,63 @@ def merge(base: Json, over: Json) -> Json:
     return out
 
 
-def _read_profiles(state: Path) -> Json:
-    """The auth profiles of the user's main agent, wherever this user's releases have put them; later places win."""
+def _read_logins(state: Path) -> Json:
+    """The auth profiles of the user's main agent, wherever this user's releases have put them; later places win.
+
+    Releases keep the order of the profiles beside the store, but take it from the store too: it is put there.
+    """
     main = state / "agents" / "main" / "agent"
-    found: Json = {}
+    agent, shared = main / "openclaw-agent.sqlite", state / "state" / "openclaw.sqlite"
+    machine = "SELECT value_json FROM config_machine_state WHERE state_key = "
+    store: Json = {}
+    profiles: Json = {}
     for text in [
         *_file(main / "auth-profiles.json"),
-        *_row(main / "openclaw-agent.sqlite", "SELECT store_json FROM auth_profile_store WHERE store_key = 'primary'"),
-        *_row(
-            state / "state" / "openclaw.sqlite",
-            "SELECT value_json FROM config_machine_state WHERE state_key = 'authProfiles.store'",
-        ),
+        *_file(main / "auth-state.json"),
+        *_row(agent, "SELECT store_json FROM auth_profile_store WHERE store_key = 'primary'"),
+        *_row(agent, "SELECT state_json FROM auth_profile_state WHERE state_key = 'primary'"),
+        *_row(shared, f"{machine}'authProfiles.store'"),
+        *_row(shared, f"{machine}'authProfiles.state'"),
     ]:
         try:
             value = json.loads(text)
         except ValueError:
             continue
-        profiles = value.get("profiles") if isinstance(value, dict) else None
-        if isinstance(profiles, dict):
-            found |= profiles
-    return found
+        if not isinstance(value, dict):
+            continue
+        # a profile is taken whole: half an old key and half a new login would be neither
+        found = value.pop("profiles", None)
+        profiles |= found if isinstance(found, dict) else {}
+        store = merge(store, value)
+    store.pop(HISTORY, None)
+    return {**store, "profiles": profiles} if profiles else {}
+
+
+def _read_dotenv(env: Mapping[str, str]) -> str:
+    """The user's global `.env` and OpenClaw's fallback for it, as one text in which the former wins."""
+    default = _home(env) / ".openclaw"
+    chosen, config = env.get("OPENCLAW_STATE_DIR"), env.get("OPENCLAW_CONFIG_PATH")
+    # OpenClaw looks beside a config that lies elsewhere, unless the state does too (both releases)
+    folder = user_state_dir(env) if chosen or not config else Path(config).expanduser().parent
+    paths = [folder / ".env"]
+    if not chosen or folder.absolute() == default.absolute():
+        # first, as of two values for a name in one file the last counts
+        paths.insert(0, _home(env) / ".config" / "openclaw" / "gateway.env")
+    texts = [private_dotenv(_dotenv_text(path)) for path in paths]
+    return "\n".join(text for text in texts if text.strip())
+
+
+def _dotenv_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
+    except OSError as error:
+        raise OpenClawError(f"Your {path} can't be read ({error.strerror}); mend it and run this again.") from error
+
+
+def private_dotenv(text: str) -> str:
+    """The text of a `.env` file without what points OpenClaw at the user's own state and gateway."""
+    # a comment is put in place, so that what stood around it does not read as one assignment
+    return ASSIGNMENT.sub(lambda found: "#" if _points_home(found[1]) else found[0], text)
 
 
 def _file(path: Path) -> Iterator[str]:
@@ -145,9 +201,14 @@ def _row(database: Path, query: str) -> Iterator[str]:
         yield row[0]
 
 
-def private_environment(env: Mapping[str, str], *, keep: str | None = None) -> dict[str, str]:
+def private_environment(env: Mapping[str, str]) -> dict[str, str]:
     """The user's environment without what points OpenClaw at the user's own state and gateway.
 
-    Provider keys stay: they are the user's credentials for the model under test; so does the variable named `keep`.
+    Provider keys stay: they are the user's credentials for the model under test.
     """
-    return {key: value for key, value in env.items() if key == keep or not key.startswith(("OPENCLAW_", "PINCHBENCH_"))}
+    return {key: value for key, value in env.items() if not _points_home(key)}
+
+
+def _points_home(name: str) -> bool:
+    """Whether a variable may point OpenClaw at the user's own state and gateway."""
+    return name.startswith(("OPENCLAW_", "PINCHBENCH_"))

@@ -176,8 +176,11 @@ async def make_template(
     config = private_config(model, user, provider, root / "workspace")
     write_private(config_path, json.dumps(config, indent=1))
     await add_agent(openclaw, home.env, home.agent_id, model, root / "workspace")
-    if user.profiles:
-        await _store_profiles(home, user.profiles)
+    if user.logins:
+        await _store_logins(home, user.logins)
+    if user.dotenv:
+        # after the set-up, which needs no keys: for some of them 2026.9.6 asks npm for a plugin first (measured)
+        write_private(home.state_dir / ".env", user.dotenv)
     # OpenClaw rewrote the config: keep what it added (the agent, migration marks), but our sections as they were
     written = json.loads(config_path.read_text(encoding="utf-8"))
     agent_entry(written, home.agent_id)
@@ -195,15 +198,15 @@ async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, m
         raise OpenClawError(f"`openclaw agents add {agent_id}` failed (exit code {done.returncode}): {said[-500:]}")
 
 
-async def _store_profiles(home: PrivateHome, profiles: Json) -> None:
+async def _store_logins(home: PrivateHome, logins: Json) -> None:
     """Put the user's auth profiles where this release keeps them.
 
-    OpenClaw itself stores a placeholder; the row it chose is then given the user's profiles. So no knowledge of
+    OpenClaw itself stores a placeholder; the row it chose is then given the user's store. So no knowledge of
     a release's tables is needed.
     """
     args = ["models", "auth", "--agent", "main", "paste-api-key", "--provider", "pinchbench"]
     done = await run_short(home.openclaw, args, env=home.env, stdin=PLACEHOLDER_KEY.encode() + b"\n")
-    stored = await to_thread.run_sync(_replace_placeholder, home.state_dir, profiles)
+    stored = await to_thread.run_sync(_replace_placeholder, home.state_dir, logins)
     if not stored:
         said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
         raise OpenClawError(
@@ -212,8 +215,8 @@ async def _store_profiles(home: PrivateHome, profiles: Json) -> None:
         )
 
 
-def _replace_placeholder(state: Path, profiles: Json) -> bool:
-    text = json.dumps({"version": 1, "profiles": profiles})
+def _replace_placeholder(state: Path, logins: Json) -> bool:
+    text = json.dumps({"version": 1, **logins})
     for path in sorted(state.rglob("*.sqlite")):
         with closing(sqlite3.connect(path)) as database:
             for table, column in _json_columns(database):
@@ -289,20 +292,33 @@ async def ensure_shared(openclaw: OpenClaw, *, model: str, slot: int, link: Path
     """Make sure the user's OpenClaw has this slot's agent, with `link` as its workspace.
 
     An agent that existed before is kept and pointed at `link` with `openclaw config set`. Not for concurrent use:
-    OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's words.
+    OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's words, and when the agent that
+    existed runs another model.
     """
     home = SharedHome(
         agent_id=make_agent_id(model, slot), state_dir=user_state_dir(env), link=link, openclaw=openclaw, base_env=env
     )
     agents = await _list_agents(openclaw, home.env)
-    workspaces = {str(one.get("id")): one.get("workspace") for one in agents}
-    if home.agent_id not in workspaces:
+    existing = next((one for one in agents if one.get("id") == home.agent_id), None)
+    if existing is None:
         # `agents add` wants to make the folder itself; the link takes its place after that
         await add_agent(openclaw, home.env, home.agent_id, model, link)
         await to_thread.run_sync(_make_room, link)
-    elif workspaces[home.agent_id] != str(link):
+        return home
+    _check_model(existing, home.agent_id, model)
+    if existing.get("workspace") != str(link):
         await _set_workspace(openclaw, home, agents)
     return home
+
+
+def _check_model(agent: Json, agent_id: str, model: str) -> None:
+    """Refuse an agent of another model: the results would name a model that never ran."""
+    listed = agent.get("model")
+    if isinstance(listed, str) and listed and listed != model:
+        raise OpenClawError(
+            f"The agent {agent_id} exists in your OpenClaw with the model {listed}, not {model}."
+            f" Remove it with `openclaw agents delete {agent_id}` and run this again."
+        )
 
 
 def _make_room(link: Path) -> None:

@@ -6,19 +6,30 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
-from pinchbench.errors import OpenClawError
+from pinchbench.errors import OpenClawError, RunInterruptedError
 from pinchbench.openclaw.command import OpenClaw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
 
 TRIED_RELEASES = ("2026.6.5", "2026.9.6")
 DEFAULT_RELEASE = TRIED_RELEASES[-1]
 NODE_RELEASE = "24.21.0"  # OpenClaw 2026.9.6 wants Node >= 24.16; the npm package `node` carries the binary
 INSTALL_LIMIT_S = 900.0  # 650 MB over a slow line
+STAGING = ".staging-"
+STALE_S = 24 * 3600.0  # far beyond INSTALL_LIMIT_S: nobody works in a staging folder of this age any more
 NETWORK_ERRORS = (
     "ENOTFOUND",
     "ECONNREFUSED",
@@ -62,7 +73,8 @@ def install(version: str = DEFAULT_RELEASE) -> OpenClaw:
     """Install a release with a suitable Node, or return it at once when it is there. Blocks, for a minute or so.
 
     Both are made in a staging folder and renamed into place, so that a failure or a Ctrl-C leaves nothing
-    half-done. Raises OpenClawError: a version that is not one, no npm, no network, or npm's own complaint.
+    half-done; npm and all it started end with this call. Raises OpenClawError: a version that is not one, no npm, no
+    network, or npm's own complaint; in the main thread, RunInterruptedError at SIGTERM and SIGHUP.
     """
     if not RELEASE.fullmatch(version):
         raise OpenClawError(f"{version!r} is not an OpenClaw release; they look like {DEFAULT_RELEASE}.")
@@ -71,13 +83,82 @@ def install(version: str = DEFAULT_RELEASE) -> OpenClaw:
     npm = shutil.which("npm")
     if npm is None:
         raise OpenClawError("npm was not found on PATH; install Node.js (which brings npm) and run this again.")
-    if not _node_first_exists():
-        _stage(npm, f"node@{NODE_RELEASE}", cache_dir() / f"node-{NODE_RELEASE}", probe="node_modules/node/bin/node")
-    _stage(npm, f"openclaw@{version}", cache_dir() / f"openclaw-{version}", probe="node_modules/.bin/openclaw")
+    _sweep(cache_dir())
+    interrupts = _Interrupts()
+    with interrupts.heeded():
+        if not _node_first_exists():
+            node = cache_dir() / f"node-{NODE_RELEASE}"
+            _stage(npm, f"node@{NODE_RELEASE}", node, "node_modules/node/bin/node", interrupts)
+        target = cache_dir() / f"openclaw-{version}"
+        _stage(npm, f"openclaw@{version}", target, "node_modules/.bin/openclaw", interrupts)
     done = managed(version)
     if done is None:
         raise OpenClawError(f"OpenClaw {version} was installed but can't be found in {cache_dir()}.")
     return done
+
+
+def _sweep(cache: Path) -> None:
+    """Remove the staging folders of installs that were killed before they could."""
+    for left in cache.glob(f"{STAGING}*"):
+        with suppress(OSError):  # another install sweeps too
+            if time.time() - left.stat().st_mtime > STALE_S:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+class _Interrupts:
+    """SIGINT, SIGTERM and SIGHUP as exceptions, which wait while something is being started (main thread only).
+
+    A signal that is ignored stays so: `nohup` means that an install outlives its terminal.
+    """
+
+    def __init__(self) -> None:
+        self._usual: dict[signal.Signals, Callable[[int, FrameType | None], object] | int] = {}
+        self._held = False
+        self._came: signal.Signals | None = None
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Raise KeyboardInterrupt at SIGINT and RunInterruptedError at the others, for as long as the block."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                usual = signal.getsignal(number)
+                # a handler of somebody else's for Ctrl-C is theirs; None is one that could not be put back
+                if usual in {signal.SIG_IGN, None} or (
+                    number is signal.SIGINT and usual is not signal.default_int_handler
+                ):
+                    continue
+                self._usual[number] = usual or signal.SIG_DFL
+        try:
+            for number in self._usual:
+                signal.signal(number, self._take)
+            yield
+        finally:
+            for number, usual in self._usual.items():
+                signal.signal(number, usual)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let a signal wait until the end of the block: what is being started there must not be lost."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            if self._came is not None:
+                self._take(self._came, None)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        came = signal.Signals(number)
+        if self._held:
+            self._came = self._came or came
+            return
+        for one in self._usual:
+            signal.signal(one, signal.SIG_IGN)  # a second one must not break off the clearing away
+        if came is signal.SIGINT:
+            raise KeyboardInterrupt
+        raise RunInterruptedError(
+            came, f"{came.name} came during the install; nothing half-done is left. Run this again."
+        )
 
 
 def _node_bin() -> Path:
@@ -92,15 +173,15 @@ def _node_first() -> tuple[Path, ...]:
     return (_node_bin(),) if _node_first_exists() else ()
 
 
-def _stage(npm: str, package: str, target: Path, *, probe: str) -> None:
+def _stage(npm: str, package: str, target: Path, probe: str, interrupts: _Interrupts) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=".staging-", dir=target.parent))
+        stage = Path(tempfile.mkdtemp(prefix=STAGING, dir=target.parent))
     except OSError as error:
         raise OpenClawError(f"The cache folder {target.parent} can't be written: {error.strerror}.") from error
     try:
         (stage / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
-        _npm_install(npm, package, stage)
+        _npm_install(npm, package, stage, interrupts)
         if not (stage / probe).exists():
             raise OpenClawError(
                 f"npm installed {package} without {probe}; its install scripts may be switched off"
@@ -115,7 +196,7 @@ def _stage(npm: str, package: str, target: Path, *, probe: str) -> None:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _npm_install(npm: str, package: str, stage: Path) -> None:
+def _npm_install(npm: str, package: str, stage: Path, interrupts: _Interrupts) -> None:
     # OpenClaw's install step writes to its state folder: the user's own must stay as it is
     env = {**os.environ, "OPENCLAW_STATE_DIR": str(stage / ".state"), "npm_config_update_notifier": "false"}
     env["PATH"] = ":".join([*map(str, _node_first()), env.get("PATH", "")])
@@ -130,15 +211,7 @@ def _npm_install(npm: str, package: str, stage: Path) -> None:
         package,
     ]
     try:
-        done = subprocess.run(
-            argv,
-            cwd=stage,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=INSTALL_LIMIT_S,
-            check=False,
-        )
+        done = _run_to_its_end(argv, stage, env, interrupts)
     except subprocess.TimeoutExpired as error:
         raise OpenClawError(f"npm took longer than {INSTALL_LIMIT_S:.0f} s to install {package}; try again.") from error
     except OSError as error:
@@ -154,3 +227,32 @@ def _npm_install(npm: str, package: str, stage: Path) -> None:
         raise OpenClawError(f"npm knows no {package}; releases that were tried: {', '.join(TRIED_RELEASES)}.")
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "no message")
     raise OpenClawError(f"npm could not install {package} (exit code {done.returncode}): {last.strip()[:300]}")
+
+
+def _run_to_its_end(
+    argv: list[str], folder: Path, env: dict[str, str], interrupts: _Interrupts
+) -> subprocess.CompletedProcess[bytes]:
+    """Run npm in a session of its own, so that it can be killed with all it started, whatever ends the wait."""
+    with ExitStack() as stack:
+        with interrupts.held():
+            process = stack.enter_context(
+                subprocess.Popen(
+                    argv,
+                    cwd=folder,
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            )
+            stack.callback(_kill_group, process)
+        out, err = process.communicate(timeout=INSTALL_LIMIT_S)
+    return subprocess.CompletedProcess(argv, process.returncode, out, err)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:  # not waited for, so its id is nobody else's
+        with suppress(ProcessLookupError, PermissionError):  # macOS: EPERM when it has just ended
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

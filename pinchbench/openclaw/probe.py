@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,12 @@ from anyio import fail_after
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
+from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+SHORT_GRACE_S = 2.0  # a command that reads or writes a config ends at once
 SHORT_LIMIT_S = 120.0  # `--version` and the like take 1 to 9 CPU-seconds; a loaded machine multiplies that
 
 
@@ -47,9 +50,10 @@ def _locate(choice: str | None) -> OpenClaw:
         raise OpenClawError(
             f"OpenClaw {choice} is not installed here; `pinchbench-async openclaw install {choice}` installs it."
         )
-    program = Path(choice).expanduser()
-    if program.is_file() and os.access(program, os.X_OK):
-        return OpenClaw(program=program.absolute(), version="")
+    with suppress(OSError, RuntimeError, ValueError):  # no such user, a name too long, a NUL
+        program = Path(choice).expanduser()
+        if program.is_file() and os.access(program, os.X_OK):
+            return OpenClaw(program=program.absolute(), version="")
     raise OpenClawError(f"--openclaw {choice}: no such program, and not a release such as {DEFAULT_RELEASE}.")
 
 
@@ -89,31 +93,43 @@ def release_warning(version: str) -> str:
     return ""
 
 
-async def knows_message_file(found: OpenClaw, env: Mapping[str, str]) -> bool:
-    """Whether `openclaw agent` takes `--message-file`. Costs some CPU-seconds: ask only for long prompts."""
-    done = await run_short(found, ["agent", "--help"], env=env)
-    return b"--message-file" in done.stdout
+async def ask_message_file(found: OpenClaw) -> OpenClaw:
+    """Find out whether `openclaw agent` takes `--message-file`. Costs some CPU-seconds: only for long prompts."""
+    with tempfile.TemporaryDirectory(prefix="pinchbench-") as state:  # help, too, opens OpenClaw's state
+        path = found.path(os.environ.get("PATH", os.defpath))
+        env = {**os.environ, "PATH": path, "OPENCLAW_STATE_DIR": state}
+        env["OPENCLAW_CONFIG_PATH"] = str(Path(state) / "openclaw.json")
+        done = await run_short(found, ["agent", "--help"], env=env)
+    return replace(found, message_file=b"--message-file" in done.stdout)
 
 
 async def run_short(
-    found: OpenClaw, args: Sequence[str], *, env: Mapping[str, str], stdin: bytes | None = None
+    found: OpenClaw, args: Sequence[str], *, env: Mapping[str, str], stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a short OpenClaw command to its end, in `env`, without a check of its exit code.
 
-    Raises OpenClawError when it can't be started or takes longer than `SHORT_LIMIT_S`; it is killed then, and
-    also on cancellation. It never respawns itself, so that the one process is all there is to kill.
+    Under a guardian of its own, as an agent is: it and everything it started is dead when this returns or is
+    cancelled, and when the runner dies. Raises OpenClawError when it can't be started or takes longer than
+    `SHORT_LIMIT_S`.
     """
     command = " ".join(["openclaw", *args])
-    try:
-        with fail_after(SHORT_LIMIT_S):
-            return await anyio.run_process(
-                [str(found.program), *args],
-                **({"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}),
-                env={**env, "OPENCLAW_NO_RESPAWN": "1"},
-                check=False,
-                start_new_session=True,
-            )
-    except TimeoutError as error:
-        raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.") from error
-    except OSError as error:
-        raise OpenClawError(f"`{command}` can't be started ({found.program}): {error.strerror}.") from error
+    with tempfile.TemporaryDirectory(prefix="pinchbench-") as name:
+        folder = Path(name)
+        (folder / "stdin").write_bytes(stdin)
+        spec = ProcessSpec(
+            argv=[str(found.program), *args],
+            cwd=folder,
+            env={**env, "OPENCLAW_NO_RESPAWN": "1"},
+            stdin=folder / "stdin",
+            stdout=folder / "stdout",
+            stderr=folder / "stderr",
+            marker=f"setup/{os.getpid()}/{folder.name}",
+            limits=Limits(grace_s=SHORT_GRACE_S),
+        )
+        end = await supervise(spec, timeout_s=SHORT_LIMIT_S)
+        if end.reason is EndReason.TIMED_OUT:
+            raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.")
+        if end.exit_code is None:
+            raise OpenClawError(f"`{command}` can't be run ({found.program}): {end.error}.")
+        output, errors = (folder / "stdout").read_bytes(), (folder / "stderr").read_bytes()
+        return subprocess.CompletedProcess(spec.argv, end.exit_code, output, errors)

@@ -99,7 +99,7 @@ class SqliteStore:
         return [event for _, event in rows]
 
     def lines(self) -> Iterator[bytes] | None:
-        """Read all rows, some hundred at a time."""
+        """Read all rows, some hundred at a time. Raises OSError when only a part can be read."""
         first = self._fetch(-1)
         return self._pages(first) if first else None
 
@@ -107,6 +107,8 @@ class SqliteStore:
         while rows:
             yield from (event for _, event in rows)
             rows = self._fetch(rows[-1][0])
+            if rows is None:
+                raise OSError(f"{self._database} could not be read to its end")
 
     async def close(self) -> None:
         """Nothing is held open between looks."""
@@ -160,25 +162,27 @@ class AnyStore:
     def __init__(self, state_dir: Path, agent_id: str, session_id: str) -> None:
         """Look for the session of `agent_id` under OpenClaw's `state_dir`."""
         agent = state_dir / "agents" / agent_id
-        self._jsonl = JsonlStore(agent / "sessions" / f"{session_id}.jsonl")
-        self._sqlite = SqliteStore(agent / "agent" / "openclaw-agent.sqlite", session_id)
+        self._stores: dict[str, SessionStore] = {
+            "jsonl": JsonlStore(agent / "sessions" / f"{session_id}.jsonl"),
+            "sqlite": SqliteStore(agent / "agent" / "openclaw-agent.sqlite", session_id),
+        }
 
     async def poll(self) -> list[bytes]:
         """Return what is new in either store."""
-        return await self._jsonl.poll() or await self._sqlite.poll()
+        for store in self._stores.values():
+            if lines := await store.poll():
+                return lines
+        return []
 
     def lines(self) -> Iterator[bytes] | None:
         """Read all events; None when neither store knows the session."""
-        lines = self._jsonl.lines()
-        return self._sqlite.lines() if lines is None else lines
+        return next((lines for store in self._stores.values() if (lines := store.lines()) is not None), None)
 
     def kind(self) -> str:
         """`jsonl`, `sqlite`, or empty while the session is in neither."""
-        if self._jsonl.lines() is not None:
-            return "jsonl"
-        return "sqlite" if self._sqlite.lines() is not None else ""
+        return next((kind for kind, store in self._stores.items() if store.lines() is not None), "")
 
     async def close(self) -> None:
         """Let go of open files."""
-        await self._jsonl.close()
-        await self._sqlite.close()
+        for store in self._stores.values():
+            await store.close()

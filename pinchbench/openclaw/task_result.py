@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,10 +36,6 @@ class Evidence:
     def transcript(self) -> Path:
         """The events of all sessions, one JSON object a line, as OpenClaw stored them."""
         return self.folder / "transcript.jsonl"
-
-    def size(self) -> int:
-        """Bytes of output so far."""
-        return sum(path.stat().st_size for path in (self.stdout, self.stderr) if path.exists())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,13 +105,33 @@ def _tail(path: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
+# What a provider answers when the agent's own request can't be served: the model's doing, unlike a refused key
+MODELS_DOING = re.compile(
+    r"context.{0,20}(length|window|limit)|maximum context|too (long|many tokens)|content.?(filter|policy)|moderation",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastTurn:
+    """What the transcript says about the last turn that was started.
+
+    `found`: its session has a transcript; `calls`: answers of a model in this turn; `answered`: the turn ends in a
+    final answer.
+    """
+
+    found: bool
+    calls: int = 0
+    answered: bool = False
+
+
 def decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order of precedence
-    end: ProcessEnd, facts: TranscriptFacts, *, found: bool, lingered: bool
+    end: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, *, lingered: bool
 ) -> tuple[Reason, str]:
     """Name the reason for a trial's end, and what a person should know beside it.
 
-    `end` is that of the last turn's process, `found` whether its session has a transcript, `lingered` whether
-    it was ended because it had answered and did not exit. Situations that say nothing about the model come before those
+    `end` is that of the last turn's process, `facts` are those of all sessions, `lingered` says whether the process was
+    ended because it had answered and did not exit. Situations that say nothing about the model come before those
     that do: a run whose provider refused every call must not look like a bad model.
     """
     match end.reason:
@@ -127,14 +144,17 @@ def decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order o
         case _:
             pass
     failed = end.reason is EndReason.EXITED and end.exit_code != 0
-    if not found:
+    if not turn.found:
         if failed:
             return Reason.AGENT_NOT_STARTED, f"openclaw ended with exit code {end.exit_code} before it had a session"
         return Reason.NO_TRANSCRIPT, "no session was found where this OpenClaw keeps them"
     if facts.error:
-        return Reason.PROVIDER_ERROR, facts.error[:500]
+        models_doing = MODELS_DOING.search(facts.error)
+        return (Reason.MODEL_ERROR if models_doing else Reason.PROVIDER_ERROR), facts.error[:500]
     if facts.fallback:
         return Reason.MODEL_FALLBACK, f"answered by {', '.join(facts.models)}"
+    if end.reason is EndReason.TIMED_OUT and turn.answered:
+        return Reason.COMPLETED, "the agent had answered but did not exit, and was ended at the time limit"
     if end.reason is EndReason.TIMED_OUT and facts.usage.requests == 0:
         # OpenClaw retries a failing provider for minutes without a word in the transcript (measured on 2026.9.6)
         return Reason.NO_MODEL_CALL, "the model had not answered once when the time was up; stderr.log may say why"
@@ -142,8 +162,8 @@ def decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order o
         return Reason.TIMED_OUT, ""
     if end.reason is EndReason.OUTPUT_LIMIT:
         return Reason.OUTPUT_LIMIT, "the agent wrote more to stdout and stderr than a trial may"
-    if facts.usage.requests == 0:
-        return Reason.NO_MODEL_CALL, "the transcript holds no answer of a model"
+    if turn.calls == 0:
+        return Reason.NO_MODEL_CALL, "the last turn's transcript holds no answer of a model"
     if failed and (end.exit_code or 0) < 0:
         return Reason.KILLED_BY_SIGNAL, f"openclaw was killed by signal {-(end.exit_code or 0)}"
     if failed:

@@ -324,7 +324,6 @@ class Guardian:
             ran_s=round(self._decided_at - started_at, 3),
             duration_s=round(ended_at - started_at, 3),
             leftovers=leftovers[:MAX_NAMED],
-            leftover_count=len(leftovers),
             killed=killed,
             survivors=survivors,
             cpu_s=round(tree.cpu_s, 3),

@@ -9,6 +9,23 @@ import psutil
 MARKER = "PINCHBENCH_TRIAL"
 
 
+def identity() -> str:
+    """This process, so that a later one can tell whether it still lives: its pid and when it was started."""
+    process = psutil.Process()
+    return f"{process.pid} {process.create_time()}"
+
+
+def is_alive(written: str) -> bool:
+    """Whether the process that `identity` described lives. A pid that was given to another process does not count."""
+    pid, _, created = written.partition(" ")
+    try:
+        return psutil.Process(int(pid)).create_time() == float(created)
+    except psutil.AccessDenied:
+        return True
+    except (psutil.Error, ValueError):
+        return False
+
+
 def find_marked(prefix: str) -> list[psutil.Process]:
     """The living processes whose marker is `prefix` or begins with `prefix/`. Zombies are not alive.
 

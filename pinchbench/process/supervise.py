@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import socket
-import subprocess
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
@@ -28,6 +27,7 @@ ORPHAN_GRACE_S = 0.5  # when the runner is gone nobody waits for a tidy end; all
 SWEEP_S = 1.0  # for what the agent left running after its own end
 OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together
 START_LIMIT_S = 60.0  # a guardian starts in 20 ms; a machine in deep swap may take far longer
+MARKED_LIMIT_S = 30.0  # to look through all processes of the machine for those with a marker, again and again
 REPORT_MARGIN_S = 8.0  # SIGKILL rounds (at most 5 s) and the report, after the grace
 
 
@@ -62,7 +62,7 @@ class Leftover:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessSpec:
-    """What to run. `stdout` and `stderr` are files that are appended to; stdin is empty.
+    """What to run. `stdout` and `stderr` are files that are appended to; stdin is read from a file, or empty.
 
     `marker` is put into the environment as `PINCHBENCH_TRIAL` and reaches every descendant.
     """
@@ -73,6 +73,7 @@ class ProcessSpec:
     stdout: Path
     stderr: Path
     marker: str
+    stdin: Path = Path(os.devnull)
     limits: Limits = Limits()
 
 
@@ -197,8 +198,8 @@ async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None 
         theirs.close()
         if _may_have_left_some(guard) or level == "session":
             # The guardian itself is gone, gave up, or could not see everybody: the marker finds who is left.
-            with CancelScope(shield=True):
-                await to_thread.run_sync(end_marked, spec.marker)
+            with move_on_after(MARKED_LIMIT_S, shield=True):
+                await to_thread.run_sync(end_marked, spec.marker, abandon_on_cancel=True)
     now = anyio.current_time()
     return _outcome(guard, timed_out=timed_out, level=level, ran_s=ended_at - spawned_at, duration_s=now - spawned_at)
 
@@ -218,9 +219,11 @@ async def _run_guardian(
             files.callback(os.close, out)
             err = os.open(spec.stderr, flags, 0o600)
             files.callback(os.close, err)
+            given = os.open(spec.stdin, os.O_RDONLY | os.O_CLOEXEC)
+            files.callback(os.close, given)
             await anyio.run_process(
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=given,
                 stdout=out,
                 stderr=err,
                 cwd=spec.cwd,

@@ -1,26 +1,164 @@
-"""The terminal that reports are written to: plain where there is none, and never the end of a run."""
+"""The terminal that reports are written to: plain where there is none, and never what a run waits for."""
 
 from __future__ import annotations
 
 import os
+import select
+import sys
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, cast
 
 from rich.console import Console
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from io import StringIO
+    from types import TracebackType
+    from typing import Self
+
 LOG_COLUMNS = 160  # a log or a pipe has no width of its own, and rows must not be folded there
+QUEUE_BYTES = 256 * 1024  # what a reader may be behind before lines are left out
+PIECE_BYTES = 16 * 1024  # one write: small, so that a slow reader's progress makes room
+END_LIMIT_S = 2.0  # for a slow reader to take what is left when the run is over
 
 
-class ReportConsole(Console):
-    """A console whose reader may go away (`| head`, a closed terminal): it falls silent, and the run goes on."""
+class QueuedWriter:
+    """A text file whose `write` never waits: a thread hands the text on to a descriptor.
 
-    def on_broken_pipe(self) -> None:
-        """Write to nowhere from now on; rich itself would leave the program here."""
-        self.quiet = True
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.file.fileno())
-        os.close(nowhere)
+    The reader may stall (`| less`, a dead ssh): what it is too far behind for is dropped. It may go away (`| head`, a
+    closed terminal): all else is dropped. A context manager that owns the thread, a daemon, so that a reader that
+    stalls for good can't hold the exit; it does not own the descriptor.
+    """
+
+    def __init__(self, descriptor: int | None, *, encoding: str = "utf-8") -> None:
+        """Without a descriptor (stderr may be closed), all text is dropped."""
+        self.encoding = encoding
+        self._descriptor = descriptor
+        self._changed = threading.Condition()
+        self._queue: deque[bytes] = deque()
+        self._queued_bytes = 0  # what is being written included
+        self._is_over = descriptor is None
+        self._patient_until = 0.0
+        self._thread = threading.Thread(target=self._hand_on, name="report", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start the thread."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close, and give the reader a last moment."""
+        self.close(END_LIMIT_S)
+
+    def write(self, text: str) -> int:
+        """Queue the text, or drop it when the queue is full."""
+        data = text.encode(self.encoding, "backslashreplace")
+        with self._changed:
+            if self._wait_until_not(self._is_full) and not self._is_over:
+                self._queue.append(data)
+                self._queued_bytes += len(data)
+                self._changed.notify_all()
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing: the thread writes as fast as the reader reads."""
+
+    def fileno(self) -> int:
+        """The descriptor that is written to."""
+        if self._descriptor is None:
+            raise OSError("no descriptor")
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        """Whether a person reads."""
+        return self._descriptor is not None and os.isatty(self._descriptor)
+
+    def is_full(self) -> bool:
+        """Whether a text written now would be dropped; never when the reader has gone away."""
+        with self._changed:
+            return self._is_full()
+
+    def be_patient(self, limit_s: float) -> None:
+        """Let the writes from now on, and `close`, wait for the reader: for `limit_s` altogether.
+
+        For the end of a run, when nothing else waits any more.
+        """
+        self._patient_until = time.monotonic() + limit_s
+
+    def close(self, limit_s: float) -> None:
+        """Wait until all is written, at most `limit_s` (or as long as `be_patient` said), and end the thread."""
+        if not self._patient_until:
+            self.be_patient(limit_s)
+        with self._changed:
+            self._wait_until_not(lambda: self._queued_bytes > 0)
+            self._end()
+        if self._thread.is_alive():
+            self._thread.join(max(0.0, self._patient_until - time.monotonic()))
+
+    def _is_full(self) -> bool:
+        return self._queued_bytes >= QUEUE_BYTES
+
+    def _wait_until_not(self, condition: Callable[[], bool]) -> bool:
+        patience_s = max(0.0, self._patient_until - time.monotonic())
+        return not condition() or (patience_s > 0 and self._changed.wait_for(lambda: not condition(), patience_s))
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._queue.clear()
+        self._queued_bytes = 0
+        self._changed.notify_all()
+
+    def _hand_on(self) -> None:
+        """The thread: write until the end, or until the reader has gone away."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._is_over)
+                if self._is_over:
+                    return
+                data = memoryview(self._queue.popleft())
+            while data:
+                try:
+                    size = self._write(data[:PIECE_BYTES])
+                except OSError:
+                    with self._changed:
+                        self._end()
+                    return
+                data = data[size:] if self._goes_on(size) else data[:0]
+
+    def _goes_on(self, size: int) -> bool:
+        """Count what was written; whether there is to be more."""
+        with self._changed:
+            if self._is_over:
+                return False
+            self._queued_bytes -= size
+            self._changed.notify_all()
+            return True
+
+    def _write(self, data: memoryview) -> int:
+        # not through sys.stderr: a thread that waits inside of it would hold its lock, which the exit needs
+        descriptor = self.fileno()
+        with suppress(BlockingIOError):  # a terminal that another program made non-blocking
+            return os.write(descriptor, data)
+        select.select([], [descriptor], [])
+        return 0
 
 
-def report_console(*, stderr: bool = True) -> ReportConsole:
-    """Make a console on stderr (stdout belongs to results), or on stdout for what is itself the result."""
-    console = ReportConsole(stderr=stderr, highlight=False)
-    return console if console.is_terminal else ReportConsole(stderr=stderr, highlight=False, width=LOG_COLUMNS)
+def stderr_writer() -> QueuedWriter:
+    """Make a writer to this program's stderr."""
+    # None when the program was started without a stderr: number 2 may be anybody's file then
+    if sys.stderr is None:
+        return QueuedWriter(None)
+    return QueuedWriter(sys.stderr.fileno(), encoding=sys.stderr.encoding)
+
+
+def report_console(file: QueuedWriter | StringIO, *, is_terminal: bool = False) -> Console:
+    """Make a console on a writer, or on a text that is going to be printed, with `is_terminal` to a terminal."""
+    target = cast("IO[str]", file)  # of a file, rich wants what the writer has
+    force = True if is_terminal else None  # None: as the file and the environment (`FORCE_COLOR`) say
+    console = Console(file=target, highlight=False, force_terminal=force)
+    return console if console.is_terminal else Console(file=target, highlight=False, width=LOG_COLUMNS)

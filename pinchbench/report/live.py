@@ -28,6 +28,8 @@ from pinchbench.model import (
 from pinchbench.report.text import amount, duration, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anyio.streams.memory import MemoryObjectReceiveStream
     from rich.console import Console, RenderableType
 
@@ -76,9 +78,11 @@ def outcome_text(outcome: Outcome) -> Text:
 class LiveView:
     """Shows the events of a run on `console`; give `watch` to `run_benchmark` as its observer."""
 
-    def __init__(self, console: Console) -> None:
-        """`console` writes to stderr: stdout belongs to the result."""
+    def __init__(self, console: Console, *, is_full: Callable[[], bool] = lambda: False) -> None:
+        """`console` writes to stderr: stdout belongs to the result. Nothing is shown while its file `is_full`."""
         self._console = console
+        self._is_full = is_full
+        self._left_out = 0
         self._board = _Board()
 
     async def watch(self, events: MemoryObjectReceiveStream[Event]) -> None:
@@ -98,7 +102,7 @@ class LiveView:
                     break
                 if event is not None:
                     self._take(event)
-                if time.monotonic() - drawn >= REFRESH_S:
+                if time.monotonic() - drawn >= REFRESH_S and not self._is_full():
                     drawn = time.monotonic()
                     live.update(self._render(), refresh=True)
 
@@ -107,7 +111,9 @@ class LiveView:
         match event:
             case RunBegan():
                 board.trials = event.trials
-                self._line(Text(f"{event.model}: {event.trials} trials on {event.slots} slots, run {event.run_id}"))
+                self._line(
+                    Text(f"{plain(event.model)}: {event.trials} trials on {event.slots} slots, run {event.run_id}")
+                )
             case TrialBegan():
                 board.slots[event.slot] = _Slot(event.key, event.timeout_s, anyio.current_time())
                 if not self._console.is_terminal:
@@ -125,7 +131,17 @@ class LiveView:
             case Notice():
                 self._line(Text(plain(event.text)))
 
+    def say_left_out(self) -> None:
+        """Say how many lines were not shown, if any."""
+        if self._left_out and not self._is_full():
+            self._console.print(Text(f"… {self._left_out} lines were not shown", style="dim"), highlight=False)
+            self._left_out = 0
+
     def _line(self, text: Text) -> None:
+        if self._is_full():  # asked before the line is made: a flood costs as little as it can
+            self._left_out += 1
+            return
+        self.say_left_out()
         self._console.print(Text.assemble((time.strftime("%H:%M:%S  "), "dim"), text), soft_wrap=True, highlight=False)
 
     def _render(self) -> RenderableType:

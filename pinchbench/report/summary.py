@@ -29,7 +29,10 @@ def print_summary(console: Console, outcomes: Sequence[Outcome], *, planned: int
         table.add_column(name, justify="right", no_wrap=True)
     for one in sorted(outcomes, key=lambda outcome: outcome.key):
         table.add_row(
-            str(one.key), Text(one.status.value, style=STYLES[one.status]), one.reason.value, *_numbers(one.usage, one)
+            Text(plain(str(one.key))),
+            Text(one.status.value, style=STYLES[one.status]),
+            one.reason.value,
+            *_numbers(one.usage, one),
         )
     total = sum((one.usage for one in outcomes), Usage())
     table.add_section()
@@ -39,7 +42,10 @@ def print_summary(console: Console, outcomes: Sequence[Outcome], *, planned: int
         if one.note or not one.reason.counts:
             counted = "" if one.reason.counts else " (says nothing about the model; counted for nobody)"
             console.print(
-                Text(f"{one.key}: {one.reason.value}{counted} {plain(one.note, width=400)}\n  {folder / one.evidence}"),
+                Text(
+                    f"{plain(str(one.key))}: {one.reason.value}{counted} {plain(one.note, width=400)}\n"
+                    f"  {plain(str(folder / one.evidence))}"
+                ),
                 soft_wrap=True,
             )
 
@@ -57,8 +63,8 @@ def print_plan(console: Console, trials: Sequence[Trial], *, concurrency: int, w
     for trial in trials:
         task = trial.task
         table.add_row(
-            str(trial.key),
-            task.category,
+            Text(plain(str(trial.key))),
+            Text(plain(task.category)),
             task.grading_type.value,
             str(len(task.workspace_files)),
             str(len(task.turns)),

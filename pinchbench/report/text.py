@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 
-# C0, DEL and C1 controls, and the characters that reorder text: none of them may reach a terminal raw
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+# C0, DEL and C1 controls, and the characters that reorder text: none of them may reach a terminal raw; nor may
+# surrogates, which no encoding has
+_OTHERS = "\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_UNSAFE = re.compile(f"[\x00-\x1f{_OTHERS}]+")
+_UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f{_OTHERS}]+")
 
 
 def plain(text: str, *, width: int = 0) -> str:
     """One line without control characters; cut to `width` characters with an ellipsis, if one is given."""
     line = _UNSAFE.sub(" ", text).strip()
     return line if not width or len(line) <= width else line[: max(0, width - 1)] + "…"
+
+
+def plain_lines(text: str) -> str:
+    """Text of several lines, tabs and newlines kept, without any other control character."""
+    return _UNSAFE_IN_LINES.sub(" ", text)
 
 
 def duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import TracebackType
-    from typing import Self
+    from typing import BinaryIO, Self
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
@@ -107,6 +107,10 @@ def read_journal(path: Path) -> Journal:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(MAX_RECORD_BYTES), b""), 1):
+                if len(line) == MAX_RECORD_BYTES and not line.endswith(b"\n"):
+                    _skip_line(file)
+                    problems.append(f"{path}:{number}: no record: longer than {MAX_RECORD_BYTES} bytes")
+                    continue
                 if not line.strip():
                     continue
                 try:
@@ -117,3 +121,9 @@ def read_journal(path: Path) -> Journal:
     except OSError as error:
         raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
     return Journal(records=tuple(records), problems=tuple(problems))
+
+
+def _skip_line(file: BinaryIO) -> None:
+    """Read on to the end of a line, in pieces: it may be as long as the file."""
+    while (piece := file.readline(MAX_RECORD_BYTES)) and not piece.endswith(b"\n"):
+        pass

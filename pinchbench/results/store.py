@@ -51,7 +51,7 @@ class RunFiles:
 
 def create_run(output_dir: Path, name: str) -> RunFiles:
     """Make the folder of a new run, private to the user. Raises ResultsError when it can't be made or exists."""
-    files = RunFiles(output_dir=output_dir.expanduser().absolute(), name=name)
+    files = RunFiles(output_dir=output_dir, name=name)
     try:
         files.output_dir.mkdir(parents=True, exist_ok=True)
         files.folder.mkdir(mode=0o700)

@@ -26,8 +26,8 @@ from anyio import (
 from pinchbench.config import ORACLE
 from pinchbench.errors import RunInterruptedError
 from pinchbench.model import Event, Notice, RunBegan, Trial, TrialEnded
-from pinchbench.openclaw.command import model_slug
-from pinchbench.openclaw.probe import find_openclaw, node_version, release_warning
+from pinchbench.openclaw.command import is_long, model_slug
+from pinchbench.openclaw.probe import ask_message_file, find_openclaw, node_version, release_warning
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.journal import JournalWriter, read_journal, write_records
 from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished
@@ -36,7 +36,7 @@ from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.plan import new_run_id, plan_trials
 from pinchbench.runner.pool import Pool
 from pinchbench.runner.provenance import provenance, versions
-from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, make_homes
+from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, make_homes, own_homes, sweep_homes
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import select_tasks
 from pinchbench.suite.solution import load_solution
@@ -81,7 +81,7 @@ class Result:
     """What a run came to.
 
     `path` is the aggregate, `folder` holds the journal, run.json and each trial's evidence. `data` is what stands in
-    the aggregate. `interrupted` names the signal that ended the run early.
+    the aggregate. `interrupted` names the signal that ended the run early, `problems` what was wrong with the journal.
     """
 
     run_id: str
@@ -91,6 +91,7 @@ class Result:
     outcomes: tuple[Outcome, ...]
     planned: int
     interrupted: str | None = None
+    problems: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -122,14 +123,18 @@ async def run_benchmark(config: RunConfig, *, observer: Observer | None = None, 
     followed with aiofiles, which knows no other.
     """
     prepared = await to_thread.run_sync(prepare, config)
-    return await _Bench(prepared, observer).run(handle_signals=handle_signals)
+    scripts = await to_thread.run_sync(_scripts, prepared)
+    return await _Bench(prepared, scripts, observer).run(handle_signals=handle_signals)
 
 
 class _Bench:
     """One run. Its methods are the branches of the nursery tree."""
 
-    def __init__(self, prepared: Prepared, observer: Observer | None) -> None:
+    def __init__(
+        self, prepared: Prepared, scripts: Mapping[str, tuple[ScriptedTurn, ...]], observer: Observer | None
+    ) -> None:
         self._prepared = prepared
+        self._scripts = scripts
         self._config = prepared.config
         self._observer = observer
         self._run_id = new_run_id(datetime.now(UTC), secrets.token_hex(2))
@@ -174,19 +179,30 @@ class _Bench:
         root = await to_thread.run_sync(private_folder, self._config.run_root)
         self._config = replace(self._config, run_root=root)
         run_folder = await to_thread.run_sync(private_folder, root / self._run_id)
+        name = f"{model_slug(self._config.model)}_{self._run_id}"
+        files = await to_thread.run_sync(create_run, self._config.output_dir, name)
+        began = False
         try:
+            await to_thread.run_sync(sweep_homes, root)
+            await to_thread.run_sync(own_homes, run_folder)
             async with AsyncExitStack() as stack:
                 scripted = await self._scripted(stack)
                 with self._interrupt.setup:
                     openclaw, node, homes = await self._set_up(run_folder, scripted)
                 if self._interrupt.signal is not None:
                     raise RunInterruptedError(self._interrupt.signal)
-                files = await to_thread.run_sync(self._create_files, openclaw, node, homes)
+                await to_thread.run_sync(self._write_provenance, files, openclaw, node, homes)
+                began = True
                 await self._trials(files, openclaw, homes, scripted)
-            return await to_thread.run_sync(self._finish, files)
+            result = await to_thread.run_sync(self._finish, files)
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-                await to_thread.run_sync(_clean_up, run_folder)
+                await to_thread.run_sync(_delete_homes, run_folder, abandon_on_cancel=True)
+                if not began:
+                    await to_thread.run_sync(_delete_run, run_folder, files, abandon_on_cancel=True)
+        for problem in result.problems:
+            self._tell(problem)
+        return result
 
     async def _scripted(self, stack: AsyncExitStack) -> ScriptedModel | None:
         if not self._config.is_demo:
@@ -203,11 +219,12 @@ class _Bench:
             self._tell(warning)
         self._tell(f"Setting up OpenClaw {openclaw.version} for {self._prepared.slots} slots.")
         node = await node_version(openclaw)
+        if any(is_long(turn.prompt) for trial in self._prepared.trials for turn in trial.task.turns):
+            openclaw = await ask_message_file(openclaw)
         homes = await make_homes(self._config, openclaw, run_folder, slots=self._prepared.slots, scripted=scripted)
         return openclaw, node, homes
 
-    def _create_files(self, openclaw: OpenClaw, node: str, homes: Sequence[Home]) -> RunFiles:
-        files = create_run(self._config.output_dir, f"{model_slug(self._config.model)}_{self._run_id}")
+    def _write_provenance(self, files: RunFiles, openclaw: OpenClaw, node: str, homes: Sequence[Home]) -> None:
         facts = provenance(
             config=self._config,
             suite=self._prepared.suite,
@@ -219,7 +236,6 @@ class _Bench:
             skipped=self._prepared.skipped,
         )
         write_json(files.provenance, facts)
-        return files
 
     async def _trials(
         self, files: RunFiles, openclaw: OpenClaw, homes: Sequence[Home], scripted: ScriptedModel | None
@@ -233,7 +249,7 @@ class _Bench:
             interrupt=self._interrupt,
             emit=self._emit,
             scripted=scripted,
-            scripts=self._scripts(),
+            scripts=self._scripts,
         )
         trials = self._prepared.trials
         self._emit(
@@ -263,20 +279,6 @@ class _Bench:
         if isinstance(record, TrialFinished):
             self._emit(TrialEnded(outcome=record.outcome))
 
-    def _scripts(self) -> Mapping[str, tuple[ScriptedTurn, ...]]:
-        """What the scripted model plays for each task; empty for other models."""
-        if not self._config.is_demo:
-            return {}
-        from pinchbench.demo.script import plan_turns  # noqa: PLC0415 - for demo models only
-
-        tasks = {trial.key.task_id: trial.task for trial in self._prepared.trials}
-        solve = self._config.model == ORACLE
-        root = self._prepared.suite.root
-        return {
-            task_id: plan_turns(load_solution(root, task_id) if solve else None, task)
-            for task_id, task in tasks.items()
-        }
-
     def _finish(self, files: RunFiles) -> Result:
         """Derive the aggregate from the journal, and from nothing else."""
         journal = read_journal(files.journal)
@@ -300,6 +302,7 @@ class _Bench:
             outcomes=journal.outcomes,
             planned=len(plan),
             interrupted=last.interrupted,
+            problems=journal.problems,
         )
 
 
@@ -317,8 +320,28 @@ async def _agents(
                 workers.start_soon(pool.work, slot, home, receiver.clone(), records.clone())
 
 
-def _clean_up(run_folder: Path) -> None:
+def _scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
+    """What the scripted model plays for each task; empty for other models. Blocks."""
+    if not prepared.config.is_demo:
+        return {}
+    from pinchbench.demo.script import plan_turns  # noqa: PLC0415 - for demo models only
+
+    tasks = {trial.key.task_id: trial.task for trial in prepared.trials}
+    solve = prepared.config.model == ORACLE
+    root = prepared.suite.root
+    return {
+        task_id: plan_turns(load_solution(root, task_id) if solve else None, task) for task_id, task in tasks.items()
+    }
+
+
+def _delete_homes(run_folder: Path) -> None:
     """Delete the homes, which hold copies of the user's credentials; workspaces stay."""
     shutil.rmtree(run_folder / HOMES, ignore_errors=True)
-    with suppress(OSError):
-        run_folder.rmdir()  # only when nothing else is in it: the run never began
+
+
+def _delete_run(run_folder: Path, files: RunFiles) -> None:
+    """Delete what a run has made that never began; folders that hold something else stay."""
+    shutil.rmtree(files.folder, ignore_errors=True)
+    for folder in (run_folder, files.output_dir):
+        with suppress(OSError):
+            folder.rmdir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,10 @@ from anyio import move_on_after, to_thread
 from pinchbench.config import Isolation
 from pinchbench.errors import ConfigError
 from pinchbench.openclaw.agent import OpenClawAgent
-from pinchbench.openclaw.credentials import private_environment, read_user_state
+from pinchbench.openclaw.credentials import UserState, private_environment, read_user_state
 from pinchbench.openclaw.home import clone, ensure_shared, make_template
-from pinchbench.openclaw.probe import find_openclaw
+from pinchbench.openclaw.probe import ask_message_file, find_openclaw
+from pinchbench.process.leftovers import identity, is_alive
 from pinchbench.workspace import private_folder
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.home import Home
 
 HOMES = ".homes"
+OWNER = "owner"
+ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
 CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
 
 
@@ -52,8 +55,11 @@ async def make_homes(
             link = run_folder / ("workspace" if slot == 1 else f"workspace-{slot}")
             homes.append(await ensure_shared(openclaw, model=config.model, slot=slot, link=link, env=os.environ))
         return tuple(homes)
-    user = await to_thread.run_sync(read_user_state, os.environ)
-    env = private_environment(os.environ, keep=config.api_key_env)
+    # the built-in models need nobody's account: nothing of the user's is read or copied for them
+    user = UserState() if config.is_demo else await to_thread.run_sync(read_user_state, os.environ)
+    env = private_environment(os.environ)
+    if config.api_key_env is not None:
+        env[ENDPOINT_KEY] = os.environ[config.api_key_env]
     root = run_folder / HOMES
     template = await make_template(
         root / "template",
@@ -69,6 +75,21 @@ async def make_homes(
     )
 
 
+def own_homes(run_folder: Path) -> None:
+    """Make the folder of the homes and write down whose they are."""
+    homes = run_folder / HOMES
+    homes.mkdir(mode=0o700)
+    (homes / OWNER).write_text(identity(), encoding="utf-8")
+
+
+def sweep_homes(run_root: Path) -> None:
+    """Delete the homes that dead runners have left below a run root: they hold copies of credentials. Blocks."""
+    for homes in run_root.glob(f"*/{HOMES}"):
+        with suppress(OSError):
+            if not is_alive((homes / OWNER).read_text(encoding="utf-8")):
+                shutil.rmtree(homes)
+
+
 @asynccontextmanager
 async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     """One agent outside a run, with a home that lives as long as the block.
@@ -80,6 +101,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     if config.is_demo:
         raise ConfigError(f"{config.model} plays in runs only; name a model of a provider.")
     openclaw = await find_openclaw(config.openclaw)
+    openclaw = await ask_message_file(openclaw)
     root = await to_thread.run_sync(private_folder, config.run_root)
     folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="agent-", dir=root)))
     try:
@@ -87,7 +109,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
         yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
     finally:
         with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+            await to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True), abandon_on_cancel=True)
 
 
 def _provider(config: RunConfig, scripted: ScriptedModel | None, slot: str) -> tuple[str, Json] | None:
@@ -99,13 +121,14 @@ def _provider(config: RunConfig, scripted: ScriptedModel | None, slot: str) -> t
         return name, provider_config(scripted, slot, model_id)
     if config.base_url is None:
         return None
-    return name, endpoint(config.base_url, model_id, config.api_key_env)
+    return name, endpoint(config.base_url, model_id, with_key=config.api_key_env is not None)
 
 
-def endpoint(base_url: str, model_id: str, api_key_env: str | None) -> Json:
+def endpoint(base_url: str, model_id: str, *, with_key: bool) -> Json:
     """OpenClaw's provider entry for an OpenAI-compatible endpoint.
 
-    The key stays in the environment: OpenClaw fills `${NAME}` in when it reads its config (measured on both releases).
+    The key stays in the environment, under a name of ours: OpenClaw fills `${NAME}` in when it reads its config, if
+    the name is in capitals (measured on both releases).
     """
     model: Mapping[str, object] = {
         "id": model_id,
@@ -118,7 +141,7 @@ def endpoint(base_url: str, model_id: str, api_key_env: str | None) -> Json:
     }
     return {
         "baseUrl": base_url,
-        "apiKey": f"${{{api_key_env}}}" if api_key_env else "no-key",
+        "apiKey": f"${{{ENDPOINT_KEY}}}" if with_key else "no-key",
         "api": "openai-completions",
         "models": [model],
     }

@@ -39,13 +39,15 @@ def load_suite(root: Path, *, skip_broken: bool = False) -> LoadedSuite:
     (`task_XX_name`) are none.
 
     Raises:
-        SuiteError: the folder is missing or without tasks; a file is broken and `skip_broken` is not
+        SuiteError: the folder is missing, unreadable or without tasks; a file is broken and `skip_broken` is not
             set; or all of them are broken.
     """
-    if not root.is_dir():
-        raise SuiteError(f"The tasks folder {root} does not exist. Name one that does with --tasks-dir.")
-    loader = _SuiteLoader(root)
-    loaded = loader.load()
+    try:
+        if not root.is_dir():
+            raise SuiteError(f"The tasks folder {root} does not exist. Name one that does with --tasks-dir.")
+        loaded = _SuiteLoader(root).load()
+    except OSError as error:
+        raise SuiteError(f"The tasks folder {root} can't be read: {error.strerror}.") from error
     if not loaded.suite.tasks and not loaded.problems:
         raise SuiteError(f"The tasks folder {root} holds no task files. A task is a file such as {root}/task_hello.md.")
     if loaded.problems and not (skip_broken and loaded.suite.tasks):
@@ -89,10 +91,7 @@ class _SuiteLoader:
         return LoadedSuite(suite=suite, problems=(*self._problems, *manifest.problems))
 
     def _markdown_files(self) -> list[Path]:
-        try:
-            names = sorted(path for path in self._root.iterdir() if path.suffix.lower() == ".md")
-        except OSError as error:
-            raise SuiteError(f"The tasks folder {self._root} can't be read: {error.strerror}.") from error
+        names = sorted(path for path in self._root.iterdir() if path.suffix.lower() == ".md")
         # A dangling link stays in the list: opening it gives a problem instead of silence.
         return [path for path in names if path.stem.lower() != "readme" and (path.is_file() or not path.exists())]
 

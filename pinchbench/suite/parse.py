@@ -21,7 +21,8 @@ DEFAULT_TIMEOUT_S = 120.0
 MAX_TIMEOUT_S = 24 * 60 * 60.0
 
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_RESERVED_IDS = frozenset({"workspace"})
+# the links to the slots' workspaces stand beside the tasks' folders, also while they are being changed
+_RESERVED_ID = re.compile(r"workspace(-\d+)?(\.new)?", re.IGNORECASE)
 _CRITERION = re.compile(r"\s*[-*+]\s+\[[ \txX]\]\s+(?P<text>\S.*)")
 _PYTHON = frozenset({"python", "py", "python3"})
 _ID_LINE = re.compile(r"^[\"']?id[\"']?[ \t]*:[ \t]*(?P<id>[^#\n]*)", re.MULTILINE)
@@ -178,7 +179,7 @@ class _TaskReader:
         elif not _TASK_ID.fullmatch(task_id):
             rule = "1 to 100 letters, digits, `.`, `_` or `-`, the first a letter or digit"
             self._problem_at(node, f"`id` {task_id[:120]!r} can't be a folder name: use {rule}")
-        elif task_id.lower() in _RESERVED_IDS:
+        elif _RESERVED_ID.fullmatch(task_id):
             self._problem_at(node, f"`id` {task_id!r} is reserved")
         return task_id
 

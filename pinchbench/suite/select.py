@@ -9,6 +9,8 @@ from pinchbench.errors import SelectionError
 from pinchbench.model import GradingType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from pinchbench.model import Suite, Task
 
 _KEYWORDS = ("all", "core", "automated-only")
@@ -41,6 +43,16 @@ def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
     return tuple(task for task in tasks if task.task_id in chosen)
 
 
+def find_task(suite: Suite, task_id: str) -> Task:
+    """Return the task of an id. Raises SelectionError when there is none."""
+    task = next((task for task in suite.tasks if task.task_id == task_id), None)
+    if task is None:
+        near = _near(task_id, _spelled(task.task_id for task in suite.tasks))
+        advice = f"Did you mean {near!r}?" if near else _LIST_HINT
+        raise SelectionError(f"{suite.root} has no task {task_id!r}. {advice}")
+    return task
+
+
 def _named(suite: Suite, name: str) -> set[str] | None:
     """Return the ids one name stands for, None for an unknown name."""
     match name.casefold():
@@ -59,16 +71,25 @@ def _named(suite: Suite, name: str) -> set[str] | None:
 def _unknown_message(suite: Suite, unknown: list[str]) -> str:
     known = [*_KEYWORDS, *(task.category for task in suite.tasks)]
     known += [task.task_id for task in suite.tasks]
-    # Matched without case, shown as they are written.
-    spelled = {name.casefold(): name for name in reversed(known)}
+    spelled = _spelled(known)
     hints: list[str] = []
     is_any_far = False
     for name in unknown:
-        folded = name.casefold()
-        # What begins like the name is nearer than what merely looks like it.
-        longer = [candidate for candidate in spelled if candidate.startswith(folded)]
-        near = get_close_matches(folded, longer or spelled, n=1) or longer
-        is_any_far = is_any_far or not near
-        hints.append(f"{name!r} (did you mean {spelled[near[0]]!r}?)" if near else repr(name))
+        near = _near(name, spelled)
+        is_any_far = is_any_far or near is None
+        hints.append(f"{name!r} (did you mean {near!r}?)" if near else repr(name))
     message = f"--suite names what {suite.root} does not have: {', '.join(hints)}."
     return f"{message} {_LIST_HINT}" if is_any_far else message
+
+
+def _spelled(known: Iterable[str]) -> dict[str, str]:
+    """Names as they are written, by how they are matched: without case. The first spelling stays."""
+    return {name.casefold(): name for name in reversed(list(known))}
+
+
+def _near(name: str, spelled: Mapping[str, str]) -> str | None:
+    folded = name.casefold()
+    # What begins like the name is nearer than what merely looks like it.
+    longer = [candidate for candidate in spelled if candidate.startswith(folded)]
+    near = get_close_matches(folded, longer or spelled, n=1) or longer
+    return spelled[near[0]] if near else None

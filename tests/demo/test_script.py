@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.demo.script import (
-    NULL_TURN,
     UNSCRIPTED_ANSWER,
     Answer,
     ScriptedTurn,
@@ -93,7 +92,7 @@ def test_arguments_may_be_read_only_mappings() -> None:
 
 
 def test_the_null_turn_politely_does_nothing() -> None:
-    assert next_reply(NULL_TURN, [USER, TOOL]) == Answer(text=UNSCRIPTED_ANSWER)
+    assert next_reply(ScriptedTurn(), [USER, TOOL]) == Answer(text=UNSCRIPTED_ANSWER)
 
 
 def test_turns_of_one_session_count_the_results_before_them() -> None:
@@ -113,7 +112,7 @@ def test_turns_of_one_session_count_the_results_before_them() -> None:
 
 
 def test_a_task_without_a_solution_is_answered_politely() -> None:
-    assert plan_turns(None, make_task(Turn(prompt="1"), Turn(prompt="2"))) == (NULL_TURN, NULL_TURN)
+    assert plan_turns(None, make_task(Turn(prompt="1"), Turn(prompt="2"))) == (ScriptedTurn(), ScriptedTurn())
 
 
 def test_turns_beyond_the_solution_are_answered_politely() -> None:

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from pinchbench.demo import server
-from pinchbench.demo.script import NULL_TURN, UNSCRIPTED_ANSWER, ScriptedTurn
+from pinchbench.demo.script import UNSCRIPTED_ANSWER, ScriptedTurn
 from pinchbench.demo.server import Faults, ScriptedModel, provider_config, scripted_model
 from pinchbench.model import TrialKey, Usage
 from pinchbench.suite.solution import ToolStep
@@ -201,7 +201,7 @@ async def test_a_new_turn_has_nothing_in_its_cache_and_goes_on_counting() -> Non
 async def test_a_slot_plays_what_it_was_told_last() -> None:
     async with playing() as (model, agent):
         await agent.ask(USER)
-        model.play("slot-1", OTHER_KEY, NULL_TURN)
+        model.play("slot-1", OTHER_KEY, ScriptedTurn())
 
         assert streamed_text(await agent.ask(USER)) == UNSCRIPTED_ANSWER
         assert (model.counted[KEY].requests, model.counted[OTHER_KEY].requests) == (1, 1)

@@ -112,10 +112,10 @@ async def test_a_stored_login_and_a_configured_provider_reach_a_private_home(
 async def test_a_base_url_gets_the_key_of_the_named_variable_and_no_file_does(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PINCHBENCH_TEST_KEY", NAMED)
+    monkeypatch.setenv("my_test_key", NAMED)
     before = home.snapshot()
     with _endpoint() as server:
-        config = _config(tmp_path, openclaw, base_url=server.url, api_key_env="PINCHBENCH_TEST_KEY")
+        config = _config(tmp_path, openclaw, base_url=server.url, api_key_env="my_test_key")
 
         result = await run_benchmark(config)
 

@@ -208,3 +208,38 @@ async def test_an_answer_to_the_turn_before_does_not_end_a_turn_that_starts_slow
     agent = await agent_of(tmp_path, store=store)
     result = await execute(agent, tmp_path, task("one", "scenario: slow_start 1.2"))
     assert (result.reason, result.facts.user_messages, result.exit_code) == (Reason.COMPLETED, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        ("NEW scenario: no_session", Reason.NO_TRANSCRIPT),
+        ("NEW scenario: exit_early 1", Reason.AGENT_NOT_STARTED),
+        ("NEW scenario: silent", Reason.NO_MODEL_CALL),
+        ("scenario: silent", Reason.NO_MODEL_CALL),
+    ],
+)
+async def test_a_last_turn_without_a_model_says_nothing_about_it(tmp_path: Path, last: str, reason: Reason) -> None:
+    result = await execute(await agent_of(tmp_path), tmp_path, task("one", last))
+
+    assert (result.reason, result.usage.requests) == (reason, 2)
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_an_answer_counts_though_the_time_limit_ends_the_process(tmp_path: Path, store: str) -> None:
+    agent = replace(await agent_of(tmp_path, store=store), linger_s=300)
+
+    result = await execute(agent, tmp_path, task("scenario: linger", timeout_s=3))
+
+    assert (result.reason, result.timed_out) == (Reason.COMPLETED, True)
+    assert "had answered" in result.note
+
+
+async def test_what_is_known_of_a_trial_stays_when_its_transcript_cannot_be_kept(tmp_path: Path) -> None:
+    agent = await agent_of(tmp_path)
+    (tmp_path / "evidence" / "transcript.jsonl").mkdir()
+
+    result = await execute(agent, tmp_path, task("one"))
+
+    assert (result.reason, result.exit_code, result.usage.requests) == (Reason.EVIDENCE_LOST, 0, 2)
+    assert result.execution_time_s > 0

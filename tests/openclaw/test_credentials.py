@@ -19,6 +19,7 @@ from pinchbench.openclaw.credentials import (
 )
 
 AGENT_TABLE = "CREATE TABLE auth_profile_store (store_key TEXT PRIMARY KEY, store_json TEXT, updated_at INTEGER)"
+ORDER_TABLE = "CREATE TABLE auth_profile_state (state_key TEXT PRIMARY KEY, state_json TEXT, updated_at INTEGER)"
 STATE_TABLE = "CREATE TABLE config_machine_state (state_key TEXT PRIMARY KEY, value_json TEXT)"
 
 
@@ -106,7 +107,7 @@ def test_the_state_may_lie_elsewhere(user: Path, tmp_path: Path) -> None:
     put(tmp_path / "s" / "openclaw.json", '{"models": {"s": 1}}')
     put(tmp_path / "s" / "agents" / "main" / "agent" / "auth-profiles.json", profiles(p="k"))
     there = read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"))
-    assert there == UserState(config={"models": {"s": 1}}, profiles={"p": {"key": "k"}})
+    assert there == UserState(config={"models": {"s": 1}}, logins={"version": 1, "profiles": {"p": {"key": "k"}}})
     chosen = read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"), OPENCLAW_CONFIG_PATH=str(tmp_path / "c.json"))
     assert chosen.config == {"models": {"c": 1}}
 
@@ -128,7 +129,7 @@ def test_logins_of_every_release_are_found_and_the_folder_stays_as_it_was(user: 
         # the writers are open and their rows stand in the WAL alone
         assert (agent / "openclaw-agent.sqlite-wal").stat().st_size > 0
         before = picture(state)
-        found = read(user).profiles
+        found = read(user).logins["profiles"]
         assert picture(state) == before
     assert found == {name: {"key": key} for name, key in {"file": "1", "agent": "2", "state": "3", "both": "3"}.items()}
 
@@ -139,16 +140,108 @@ def test_a_closed_database_gets_no_files_beside_it(user: Path, state: Path) -> N
         database.execute(STATE_TABLE)
         database.execute("INSERT INTO config_machine_state VALUES ('authProfiles.store', ?)", (profiles(p="k"),))
     before = picture(state)
-    assert read(user).profiles == {"p": {"key": "k"}}
+    assert read(user).logins["profiles"] == {"p": {"key": "k"}}
     assert picture(state) == before
     assert [path.name for path in (state / "state").iterdir()] == ["openclaw.sqlite"]
 
 
-@pytest.mark.parametrize("text", ["not json", "[]", '{"profiles": []}', "{}"])
+@pytest.mark.parametrize("text", ["not json", "[]", '{"profiles": []}', "{}", '{"order": {"p": ["p:me"]}}'])
 def test_odd_logins_are_passed_over(user: Path, state: Path, text: str) -> None:
     put(state / "agents" / "main" / "agent" / "auth-profiles.json", text)
     put(state / "state" / "openclaw.sqlite", "no database")
-    assert read(user).profiles == {}
+    assert read(user).logins == {}
+
+
+def test_a_later_login_replaces_an_earlier_one_whole(user: Path, state: Path) -> None:
+    agent = state / "agents" / "main" / "agent"
+    put(agent / "auth-profiles.json", json.dumps({"profiles": {"p": {"type": "api_key", "key": "old"}}}))
+    later = {"p": {"type": "oauth", "access": "new"}}
+    with closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as database:
+        database.execute(AGENT_TABLE)
+        database.execute("INSERT INTO auth_profile_store VALUES ('primary', ?, 0)", (json.dumps({"profiles": later}),))
+    assert read(user).logins == {"profiles": later}
+
+
+def test_the_order_the_user_chose_is_carried_from_wherever_a_release_keeps_it(user: Path, state: Path) -> None:
+    agent = state / "agents" / "main" / "agent"
+
+    def order(**ids: str) -> str:
+        return json.dumps({"order": {provider: [chosen] for provider, chosen in ids.items()}})
+
+    put(agent / "auth-profiles.json", json.dumps({**json.loads(profiles(p="k")), **json.loads(order(a="1", e="1"))}))
+    put(agent / "auth-state.json", json.dumps({"order": {"b": ["2"], "e": ["2", "3"]}, "lastGood": {"a": "1"}}))
+    with (
+        closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as first,
+        closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as second,
+    ):
+        first.execute(ORDER_TABLE)
+        first.execute("INSERT INTO auth_profile_state VALUES ('primary', ?, 0)", (order(c="3", e="3"),))
+        second.execute(STATE_TABLE)
+        row = ("authProfiles.state", order(d="4", e="4"))
+        second.execute("INSERT INTO config_machine_state VALUES (?, ?)", row)
+    assert read(user).logins == {
+        "version": 1,
+        "profiles": {"p": {"key": "k"}},
+        "order": {"a": ["1"], "b": ["2"], "c": ["3"], "d": ["4"], "e": ["4"]},
+        "lastGood": {"a": "1"},
+    }
+
+
+def test_cooldowns_of_the_users_own_turns_stay_behind(user: Path, state: Path) -> None:
+    store = {"profiles": {"p": {"key": "k"}}, "usageStats": {"p": {"cooldownUntil": 9e12}}}
+    put(state / "agents" / "main" / "agent" / "auth-profiles.json", json.dumps(store))
+    assert read(user).logins == {"profiles": {"p": {"key": "k"}}}
+
+
+def test_keys_of_the_global_dotenv_are_carried_and_win_over_the_fallback(user: Path, state: Path) -> None:
+    put(user / ".config" / "openclaw" / "gateway.env", "A=fallback\nB=fallback")
+    assert read(user).dotenv == "A=fallback\nB=fallback"
+    put(state / ".env", "\ufeff# mine\r\nA='own' # note\r\n")
+    # of two values for a name in one file the last counts
+    assert read(user).dotenv == "A=fallback\nB=fallback\n# mine\nA='own' # note\n"
+
+
+def test_the_dotenv_of_a_state_that_lies_elsewhere_is_taken_alone(user: Path, state: Path, tmp_path: Path) -> None:
+    put(user / ".config" / "openclaw" / "gateway.env", "A=fallback")
+    put(state / ".env", "A=default")
+    put(tmp_path / "s" / ".env", "A=chosen")
+    put(tmp_path / "c" / ".env", "A=config")
+    put(tmp_path / "c" / "openclaw.json", "{}")
+    beside = {"OPENCLAW_CONFIG_PATH": str(tmp_path / "c" / "openclaw.json")}
+    assert read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s")).dotenv == "A=chosen"
+    assert read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"), **beside).dotenv == "A=chosen"
+    assert read(user, OPENCLAW_STATE_DIR=str(state)).dotenv == "A=fallback\nA=default"
+    assert read(user, **beside).dotenv == "A=fallback\nA=config"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["STATE_DIR", "CONFIG_PATH", "HOME", "PROFILE", "GATEWAY_TOKEN", "GATEWAY_PORT", "WORKSPACE_DIR"],
+)
+@pytest.mark.parametrize("form", ["{}=/u", "export {}=/u", "  {} = '/u\n/v'", '{}="/u\nX=1" # note', "{}: /u", "{}="])
+def test_a_dotenv_cannot_point_a_private_home_back_to_the_users_state(
+    user: Path, state: Path, name: str, form: str
+) -> None:
+    variable = f"OPENCLAW_{name}"
+    rest = f'# {variable}\nPEM="a\n{variable}=text\nb"\nLAST=l'
+    put(state / ".env", f"KEY=k\n{form.format(variable)}\nNEXT=n\n{rest}")
+    assert read(user).dotenv == f"KEY=k\n#\nNEXT=n\n{rest}"
+
+
+def test_a_dotenv_that_cannot_be_read_is_an_error_that_names_it(
+    user: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(state / ".env", "A=1")
+    read_text = Path.read_text
+
+    def refuse(self: Path, encoding: str | None = None, errors: str | None = None) -> str:
+        if self == path:  # root may read everything, so a mode would refuse nothing
+            raise PermissionError(13, "Permission denied")
+        return read_text(self, encoding=encoding, errors=errors)
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(OpenClawError, match=r"/\.openclaw/\.env can't be read \(Permission denied\)"):
+        read(user)
 
 
 def test_a_private_environment_keeps_keys_and_loses_what_points_at_the_users_openclaw() -> None:
@@ -161,7 +254,6 @@ def test_a_private_environment_keeps_keys_and_loses_what_points_at_the_users_ope
         "OPENCLAW_MY_KEY": "m",
     }
     assert private_environment(env) == {"PATH": "/bin", "ANTHROPIC_API_KEY": "k"}
-    assert private_environment(env, keep="OPENCLAW_MY_KEY")["OPENCLAW_MY_KEY"] == "m"
 
 
 def test_merging_is_deep_where_both_are_objects() -> None:

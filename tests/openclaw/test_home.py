@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
+ORDER: Json = {"anthropic": ["anthropic:me"]}
 PROVIDER: Json = {"baseUrl": "http://127.0.0.1:1/v1", "apiKey": "k", "models": []}
 
 
@@ -102,6 +103,20 @@ async def test_a_home_is_for_the_user_alone(tmp_path: Path) -> None:
     assert (home.state_dir / "openclaw.json").stat().st_mode & 0o777 == 0o600
 
 
+async def test_the_users_dotenv_is_in_every_home_and_for_the_user_alone(tmp_path: Path) -> None:
+    template = await template_of(tmp_path, fake_openclaw(tmp_path), UserState(dotenv="ANTHROPIC_API_KEY=k\n"))
+    home = clone(template, tmp_path / "homes" / "slot-1")
+    await home.prepare(tmp_path / "work")
+    for one in (template, home):
+        assert (one.state_dir / ".env").read_text("utf-8") == "ANTHROPIC_API_KEY=k\n"
+        assert (one.state_dir / ".env").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_user_without_a_dotenv_gets_none(tmp_path: Path) -> None:
+    template = await template_of(tmp_path, fake_openclaw(tmp_path))
+    assert not (template.state_dir / ".env").exists()
+
+
 async def test_the_environment_points_everything_into_the_home(tmp_path: Path) -> None:
     template = await template_of(tmp_path, fake_openclaw(tmp_path))
     env = template.env
@@ -138,7 +153,7 @@ def test_a_private_config_has_no_fallbacks_and_keeps_the_users_providers(tmp_pat
 async def test_the_users_logins_take_the_place_of_a_placeholder(tmp_path: Path, store: str) -> None:
     profiles: Json = {"anthropic:me": {"type": "api_key", "provider": "anthropic", "key": 'it\'s "secret"'}}
     program = fake_openclaw(tmp_path, store=store)
-    home = await template_of(tmp_path, program, UserState(profiles=profiles))
+    home = await template_of(tmp_path, program, UserState(logins={"profiles": profiles, "order": ORDER}))
     folder = home.state_dir / "agents" / "main" / "agent"
     if store == "jsonl":
         text = (folder / "auth-profiles.json").read_text("utf-8")
@@ -146,7 +161,7 @@ async def test_the_users_logins_take_the_place_of_a_placeholder(tmp_path: Path, 
     else:
         with closing(sqlite3.connect(folder / "openclaw-agent.sqlite")) as database:
             [(text,)] = database.execute("SELECT store_json FROM auth_profile_store")
-    assert json.loads(text) == {"version": 1, "profiles": profiles}
+    assert json.loads(text) == {"version": 1, "profiles": profiles, "order": ORDER}
     everything = b"".join(path.read_bytes() for path in home.root.rglob("*") if path.is_file())
     assert PLACEHOLDER_KEY.encode() not in everything
     assert not any("secret" in argument for call in calls(program) for argument in call)
@@ -163,7 +178,7 @@ async def test_the_users_logins_take_the_place_of_a_placeholder(tmp_path: Path, 
 async def test_what_openclaw_refuses_is_told_in_its_own_words(
     tmp_path: Path, settings: dict[str, str], said: str
 ) -> None:
-    user = UserState(profiles={"p": {}})
+    user = UserState(logins={"profiles": {"p": {}}})
     with pytest.raises(OpenClawError, match=said):
         await template_of(tmp_path, fake_openclaw(tmp_path, **settings), user)
 

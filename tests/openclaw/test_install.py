@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,19 +121,71 @@ def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pyt
         install("2026.9.6")
 
 
-def test_an_install_that_is_interrupted_leaves_nothing(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (signal.SIGINT, b""),
+        (signal.SIGTERM, b"Error: SIGTERM came during the install"),
+        (signal.SIGHUP, b"Error: SIGHUP came during the install"),
+    ],
+)
+def test_an_install_that_is_interrupted_leaves_neither_files_nor_npm(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, said: bytes
 ) -> None:
     fifo = tmp_path / "ready"
     os.mkfifo(fifo)
-    fake_npm(tmp_path, monkeypatch, f"echo ready > {fifo}; exec sleep 600")
-    code = "from pinchbench.openclaw.install import install; install('2026.9.6')"
-    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, start_new_session=True) as process:
-        assert fifo.read_text("utf-8") == "ready\n"
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: npm gets it too
-        _, said = process.communicate(timeout=30)
-    assert b"KeyboardInterrupt" in said
+    # npm and a child of it hold the pipe open for as long as they live
+    fake_npm(tmp_path, monkeypatch, f"exec 9> {fifo}; echo ready >&9; sleep 600 & wait; exec sleep 600")
+    argv = [sys.executable, "-m", "pinchbench", "openclaw", "install", "2026.9.6"]
+    with (
+        subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        fifo.open("rb", buffering=0) as pipe,
+    ):
+        assert pipe.read(6) == b"ready\n"
+        process.send_signal(number)  # npm has a session of its own: a terminal's Ctrl-C does not reach it either
+        _, told = process.communicate(timeout=30)
+        assert select.select([pipe], [], [], 30)[0]
+        assert pipe.read(1) == b""
+    assert process.returncode == 128 + number
+    assert said in told
+    assert b"Traceback" not in told
     assert list(cache.iterdir()) == []
+
+
+def test_signals_are_as_before_after_an_install_and_one_that_was_ignored_stays_so(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_npm(tmp_path, monkeypatch, "kill -HUP $PPID")
+    usual = signal.getsignal(signal.SIGTERM)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert install("2026.9.6") == managed("2026.9.6")
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is usual
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert not list(cache.glob(".staging-*"))
+
+
+def test_an_npm_that_takes_too_long_is_ended(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_npm(tmp_path, monkeypatch, "sleep 600 & exec sleep 600")
+    monkeypatch.setattr("pinchbench.openclaw.install.INSTALL_LIMIT_S", 0.1)
+    with pytest.raises(OpenClawError, match="npm took longer than"):
+        install("2026.9.6")
+    assert list(cache.iterdir()) == []
+
+
+def test_what_a_killed_install_left_is_swept_a_day_later(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_npm(tmp_path, monkeypatch)
+    old, fresh = cache / ".staging-old", cache / ".staging-fresh"
+    for folder in (old, fresh):
+        (folder / "node_modules").mkdir(parents=True)
+    os.utime(old, (time.time() - 25 * 3600,) * 2)
+    os.utime(fresh, (time.time() - 23 * 3600,) * 2)
+    install("2026.9.6")
+    assert [path.name for path in cache.glob(".staging-*")] == [".staging-fresh"]
 
 
 def test_two_installs_at_once_both_succeed(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

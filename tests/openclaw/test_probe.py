@@ -13,7 +13,7 @@ from fakes import fake_openclaw, living
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import NODE_RELEASE
-from pinchbench.openclaw.probe import find_openclaw, knows_message_file, node_version, release_warning, run_short
+from pinchbench.openclaw.probe import ask_message_file, find_openclaw, node_version, release_warning, run_short
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +103,7 @@ async def test_a_program_that_cannot_be_started_is_told(tmp_path: Path) -> None:
     path = tmp_path / "openclaw"
     path.write_bytes(b"#!/no/such/interpreter\n")
     path.chmod(0o755)
-    with pytest.raises(OpenClawError, match="can't be started"):
+    with pytest.raises(OpenClawError, match="can't be run"):
         await find_openclaw(str(path))
 
 
@@ -138,10 +138,9 @@ async def test_text_for_a_commands_stdin_reaches_it(tmp_path: Path) -> None:
 
 
 async def test_whether_messages_may_come_in_files_is_asked(tmp_path: Path) -> None:
-    env = {"PATH": os.environ["PATH"]}
     for known in (True, False):
         found = OpenClaw(program=fake_openclaw(tmp_path, message_file=known), version="")
-        assert await knows_message_file(found, env) is known
+        assert (await ask_message_file(found)).message_file is known
 
 
 async def test_a_missing_node_has_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.model import Reason, Usage
-from pinchbench.openclaw.task_result import CAPTURE_BYTES, Evidence, TaskResult, decide
+from pinchbench.openclaw.task_result import CAPTURE_BYTES, Evidence, LastTurn, TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.supervise import EndReason, ProcessEnd
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 GOOD = TranscriptFacts(events=4, usage=Usage(requests=2), models=("mock/m1",), answered=True)
 EMPTY = TranscriptFacts()
 REFUSED = TranscriptFacts(events=3, error="401 invalid")
+OVERFLOWED = TranscriptFacts(usage=Usage(requests=9), error="400 This model's maximum context length is 8192 tokens")
+ABSENT, SILENT, CALLED = LastTurn(found=False), LastTurn(found=True), LastTurn(found=True, calls=2)
+ANSWERED = LastTurn(found=True, calls=2, answered=True)
 FELL_BACK = TranscriptFacts(events=3, usage=Usage(requests=2), models=("a/b", "c/d"), fallback=True)
 
 
@@ -25,37 +28,43 @@ def end(reason: EndReason = EndReason.EXITED, code: int | None = 0, *, not_found
 
 
 @pytest.mark.parametrize(
-    ("how", "facts", "found", "lingered", "reason", "said"),
+    ("how", "facts", "turn", "lingered", "reason", "said"),
     [
-        (end(), GOOD, True, False, Reason.COMPLETED, ""),
-        (end(EndReason.STOPPED, -15), GOOD, True, True, Reason.COMPLETED, "did not exit"),
-        (end(EndReason.NOT_STARTED, None, not_found=True), EMPTY, False, False, Reason.COMMAND_NOT_FOUND, "why"),
-        (end(EndReason.NOT_STARTED, None), EMPTY, False, False, Reason.AGENT_NOT_STARTED, "why"),
-        (end(EndReason.GUARDIAN_LOST, None), GOOD, True, False, Reason.GUARDIAN_LOST, "why"),
-        (end(EndReason.STOPPED, -15), GOOD, True, False, Reason.INTERRUPTED, ""),
-        (end(EndReason.STOPPED, -15), EMPTY, False, False, Reason.INTERRUPTED, ""),
-        (end(code=3), EMPTY, False, False, Reason.AGENT_NOT_STARTED, "exit code 3"),
-        (end(code=0), EMPTY, False, False, Reason.NO_TRANSCRIPT, "no session"),
-        (end(EndReason.TIMED_OUT, -15), EMPTY, False, False, Reason.NO_TRANSCRIPT, "no session"),
-        (end(), REFUSED, True, False, Reason.PROVIDER_ERROR, "401 invalid"),
-        (end(code=1), REFUSED, True, False, Reason.PROVIDER_ERROR, "401 invalid"),
-        (end(EndReason.TIMED_OUT, -15), REFUSED, True, False, Reason.PROVIDER_ERROR, "401 invalid"),
-        (end(), FELL_BACK, True, False, Reason.MODEL_FALLBACK, "a/b, c/d"),
-        (end(EndReason.TIMED_OUT, -15), FELL_BACK, True, False, Reason.MODEL_FALLBACK, "a/b, c/d"),
-        (end(EndReason.TIMED_OUT, -15), GOOD, True, False, Reason.TIMED_OUT, ""),
-        (end(EndReason.TIMED_OUT, 0), GOOD, True, False, Reason.TIMED_OUT, ""),
-        (end(EndReason.TIMED_OUT, -15), EMPTY, True, False, Reason.NO_MODEL_CALL, "not answered once"),
-        (end(EndReason.OUTPUT_LIMIT, -15), GOOD, True, False, Reason.OUTPUT_LIMIT, "stdout and stderr"),
-        (end(), EMPTY, True, False, Reason.NO_MODEL_CALL, "no answer of a model"),
-        (end(code=1), EMPTY, True, False, Reason.NO_MODEL_CALL, "no answer of a model"),
-        (end(code=-9), GOOD, True, False, Reason.KILLED_BY_SIGNAL, "signal 9"),
-        (end(code=3), GOOD, True, False, Reason.NONZERO_EXIT, "exit code 3"),
+        (end(), GOOD, CALLED, False, Reason.COMPLETED, ""),
+        (end(EndReason.STOPPED, -15), GOOD, CALLED, True, Reason.COMPLETED, "did not exit"),
+        (end(EndReason.NOT_STARTED, None, not_found=True), EMPTY, ABSENT, False, Reason.COMMAND_NOT_FOUND, "why"),
+        (end(EndReason.NOT_STARTED, None), EMPTY, ABSENT, False, Reason.AGENT_NOT_STARTED, "why"),
+        (end(EndReason.GUARDIAN_LOST, None), GOOD, CALLED, False, Reason.GUARDIAN_LOST, "why"),
+        (end(EndReason.STOPPED, -15), GOOD, CALLED, False, Reason.INTERRUPTED, ""),
+        (end(EndReason.STOPPED, -15), EMPTY, ABSENT, False, Reason.INTERRUPTED, ""),
+        (end(code=3), EMPTY, ABSENT, False, Reason.AGENT_NOT_STARTED, "exit code 3"),
+        (end(code=0), EMPTY, ABSENT, False, Reason.NO_TRANSCRIPT, "no session"),
+        (end(EndReason.TIMED_OUT, -15), EMPTY, ABSENT, False, Reason.NO_TRANSCRIPT, "no session"),
+        (end(), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
+        (end(code=1), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
+        (end(EndReason.TIMED_OUT, -15), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
+        (end(), FELL_BACK, CALLED, False, Reason.MODEL_FALLBACK, "a/b, c/d"),
+        (end(EndReason.TIMED_OUT, -15), FELL_BACK, CALLED, False, Reason.MODEL_FALLBACK, "a/b, c/d"),
+        (end(EndReason.TIMED_OUT, -15), GOOD, CALLED, False, Reason.TIMED_OUT, ""),
+        (end(EndReason.TIMED_OUT, 0), GOOD, CALLED, False, Reason.TIMED_OUT, ""),
+        (end(EndReason.TIMED_OUT, -15), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "not answered once"),
+        (end(EndReason.OUTPUT_LIMIT, -15), GOOD, CALLED, False, Reason.OUTPUT_LIMIT, "stdout and stderr"),
+        (end(), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
+        (end(code=1), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
+        (end(code=-9), GOOD, CALLED, False, Reason.KILLED_BY_SIGNAL, "signal 9"),
+        (end(code=3), GOOD, CALLED, False, Reason.NONZERO_EXIT, "exit code 3"),
+        (end(EndReason.TIMED_OUT, -15), GOOD, ANSWERED, False, Reason.COMPLETED, "did not exit"),
+        (end(), GOOD, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
+        (end(), GOOD, ABSENT, False, Reason.NO_TRANSCRIPT, "no session"),
+        (end(code=1), GOOD, ABSENT, False, Reason.AGENT_NOT_STARTED, "exit code 1"),
+        (end(code=1), OVERFLOWED, CALLED, False, Reason.MODEL_ERROR, "maximum context length"),
+        (end(EndReason.TIMED_OUT, -15), GOOD, SILENT, False, Reason.TIMED_OUT, ""),
     ],
 )
 def test_every_end_has_its_reason(
-    *, how: ProcessEnd, facts: TranscriptFacts, found: bool, lingered: bool, reason: Reason, said: str
+    *, how: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, lingered: bool, reason: Reason, said: str
 ) -> None:
-    decided, note = decide(how, facts, found=found, lingered=lingered)
+    decided, note = decide(how, facts, turn, lingered=lingered)
     assert decided is reason
     assert said in note
     assert bool(said) == bool(note)
@@ -97,7 +106,6 @@ def test_the_dict_has_the_ten_keys_of_the_seed(tmp_path: Path) -> None:
         "stdout": "out \ufffd",
         "stderr": "err",
     }
-    assert evidence.size() == 8
 
 
 def test_what_is_not_there_is_empty_and_an_unknown_exit_code_is_minus_one(tmp_path: Path) -> None:

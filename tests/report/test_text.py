@@ -6,13 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.report.text import amount, duration, plain
+from pinchbench.report.text import amount, duration, plain, plain_lines
 
 
 @given(st.text())
 def test_plain_text_is_one_line_without_control_characters(text: str) -> None:
     assert not any(ord(one) < 32 or 127 <= ord(one) < 160 for one in plain(text))
     assert "\u202e" not in plain(text)
+
+
+@given(st.text(st.characters()))
+def test_plain_lines_keep_their_newlines_and_tabs_and_nothing_else(text: str) -> None:
+    kept = plain_lines(text)
+    assert not any((ord(one) < 32 and one not in "\n\t") or 127 <= ord(one) < 160 for one in kept)
+    assert kept.count("\n") == text.count("\n")
+    kept.encode()
 
 
 @given(st.text(), st.integers(min_value=1, max_value=20))

@@ -118,10 +118,14 @@ def test_garbage_between_records_is_left_out_and_named(tmp_path: Path) -> None:
 
 def test_a_huge_line_hides_no_other(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(encode(STARTED) + b"x" * (3 * MAX_RECORD_BYTES) + b"\n" + encode(FINISHED))
+    huge = [b"x" * size for size in (MAX_RECORD_BYTES - 1, MAX_RECORD_BYTES, 3 * MAX_RECORD_BYTES)]
+    path.write_bytes(encode(STARTED) + b"\n".join([*huge, b"garbage", encode(FINISHED), huge[-1]]))
     journal = read_journal(path)
     assert journal.records == (STARTED, FINISHED)
-    assert journal.problems
+    assert [problem.removeprefix(f"{path}:").split(":")[0] for problem in journal.problems] == list(
+        "23458"
+    )  # 7 is empty
+    assert sum("longer than" in problem for problem in journal.problems) == 3
 
 
 def test_a_journal_that_is_not_there_is_an_error_but_an_empty_one_is_none(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from anyio import fail_after
 from fakes import calls, fake_openclaw, run_config
 from pinchbench.config import Isolation
 from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.home import ensure_shared
 from pinchbench.runner.bench import run_benchmark
 
 if TYPE_CHECKING:
@@ -101,6 +104,32 @@ async def test_a_workspace_that_cannot_be_changed_is_told_with_what_to_do(tmp_pa
     expected = pytest.RaisesExc(OpenClawError, match="openclaw agents delete bench-mock-m1")
     with fail_after(60), pytest.RaisesGroup(expected, flatten_subgroups=True):
         await run_benchmark(config)
+
+
+@pytest.mark.parametrize("workspace", ["/old", None])
+async def test_an_agent_with_another_model_is_refused_and_stays_as_it_was(
+    tmp_path: Path, user: Path, workspace: str | None
+) -> None:
+    program = fake_openclaw(tmp_path)
+    home = workspace or str(tmp_path / "link")
+    path = write_config(user, "jsonl", {"bench-mock-m1": {"workspace": home, "model": "other/m2"}})
+    before = path.read_bytes()
+    openclaw = OpenClaw(program=program, version="2026.6.5")
+    said = "with the model other/m2, not mock/m1.* `openclaw agents delete bench-mock-m1`"
+    with fail_after(60), pytest.raises(OpenClawError, match=said):
+        await ensure_shared(openclaw, model="mock/m1", slot=1, link=tmp_path / "link", env=os.environ)
+    assert path.read_bytes() == before
+    assert calls(program) == [["agents", "list", "--json"]]
+
+
+@pytest.mark.parametrize("model", [{}, {"model": ""}])
+async def test_an_agent_whose_model_is_not_listed_is_kept(tmp_path: Path, user: Path, model: dict[str, str]) -> None:
+    program = fake_openclaw(tmp_path)
+    write_config(user, "jsonl", {"bench-mock-m1": {"workspace": str(tmp_path / "link"), **model}})
+    openclaw = OpenClaw(program=program, version="2026.6.5")
+    with fail_after(60):
+        home = await ensure_shared(openclaw, model="mock/m1", slot=1, link=tmp_path / "link", env=os.environ)
+    assert home.agent_id == "bench-mock-m1"
 
 
 async def test_an_openclaw_that_lists_no_agents_is_told_in_its_own_words(tmp_path: Path) -> None:

@@ -297,3 +297,20 @@ def test_a_broken_task_is_not_blamed_on_the_manifest_too(root: Path) -> None:
 
 def test_the_bundled_tasks_load() -> None:
     assert load_suite(bundled_tasks_dir()).problems == ()
+
+
+def test_a_folder_that_cannot_be_asked_for_is_told(root: Path) -> None:
+    assert "can't be read: File name too long." in message(root / ("x" * 300))
+
+
+@pytest.mark.parametrize("call", ["is_dir", "iterdir", "is_file"])
+def test_a_folder_that_cannot_be_read_is_told(root: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    put_task(root)
+
+    def refuse(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(root), call, refuse)
+        with pytest.raises(SuiteError, match=r"tasks can't be read: Permission denied\."):
+            load_suite(root)

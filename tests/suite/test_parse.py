@@ -376,8 +376,14 @@ def test_an_id_that_is_no_folder_name_is_a_problem(task_id: str) -> None:
     assert "can't be a folder name" in reason
 
 
-def test_the_id_workspace_is_reserved() -> None:
-    assert problems(text("id: Workspace")) == [(2, "`id` 'Workspace' is reserved")]
+@pytest.mark.parametrize("task_id", ["Workspace", "workspace-2", "workspace-12.new", "workspace.NEW"])
+def test_the_names_of_the_links_to_the_workspaces_are_reserved(task_id: str) -> None:
+    assert problems(text(f"id: {task_id}")) == [(2, f"`id` {task_id!r} is reserved")]
+
+
+@pytest.mark.parametrize("task_id", ["workspaces", "workspace-a", "workspace-", "workspace.old", "my-workspace"])
+def test_what_only_looks_like_the_name_of_a_link_is_an_id(task_id: str) -> None:
+    assert parse(text(f"id: {task_id}")).task_id == task_id
 
 
 def test_a_task_with_checks_needs_a_fence() -> None:

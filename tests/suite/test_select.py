@@ -8,7 +8,7 @@ import pytest
 
 from pinchbench.errors import SelectionError
 from pinchbench.model import GradingType, Suite, Task, Turn
-from pinchbench.suite.select import select_tasks
+from pinchbench.suite.select import find_task, select_tasks
 
 
 def task(task_id: str, category: str, grading_type: GradingType = GradingType.AUTOMATED) -> Task:
@@ -98,3 +98,23 @@ def test_selecting_nothing_is_an_error(expression: str) -> None:
 def test_tasks_that_run_first_do_so_in_the_order_of_the_manifest() -> None:
     suite = Suite(root=Path("tasks"), tasks=SUITE.tasks, run_first=("writing", "task_b"))
     assert [task.task_id for task in select_tasks(suite, "all")][:3] == ["writing", "task_b", "task_a"]
+
+
+def test_one_task_is_found_by_its_exact_id() -> None:
+    assert find_task(SUITE, "task_c").task_id == "task_c"
+
+
+@pytest.mark.parametrize(
+    ("task_id", "sentence"),
+    [
+        ("task_san", "tasks has no task 'task_san'. Did you mean 'task_sanity'?"),
+        ("TASK_A", "tasks has no task 'TASK_A'. Did you mean 'task_a'?"),
+        ("nope", "tasks has no task 'nope'. `pinchbench-async tasks list` shows all tasks and categories."),
+        ("all", "tasks has no task 'all'."),
+        ("task_a,task_b", "tasks has no task 'task_a,task_b'."),
+    ],
+)
+def test_what_is_no_id_names_no_task(task_id: str, sentence: str) -> None:
+    with pytest.raises(SelectionError) as caught:
+        find_task(SUITE, task_id)
+    assert str(caught.value).startswith(sentence)

@@ -1,0 +1,102 @@
+"""The slots' homes: whose they are, what goes into them, and that they go away."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import create_task_group, fail_after
+
+from fakes import MODEL, calls, fake_openclaw, make_suite
+from pinchbench import RunConfig, run_benchmark
+from pinchbench.openclaw.probe import find_openclaw
+from pinchbench.process.leftovers import find_marked, identity
+from pinchbench.runner.slots import ENDPOINT_KEY, HOMES, OWNER, endpoint, sweep_homes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+def _homes(root: Path, run: str, owner: str | None) -> Path:
+    homes = root / run / HOMES
+    (homes / "slot-1" / "state").mkdir(parents=True)
+    if owner is not None:
+        (homes / OWNER).write_text(owner, encoding="utf-8")
+    return homes
+
+
+def test_homes_of_dead_runners_are_deleted_and_those_of_living_ones_stay(tmp_path: Path) -> None:
+    script = "from pinchbench.process.leftovers import identity; print(identity())"
+    dead = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    gone = _homes(tmp_path, "dead", dead)
+    pid_taken = _homes(tmp_path, "taken", f"{os.getpid()} 12.5")
+    kept = [_homes(tmp_path, "alive", identity()), _homes(tmp_path, "unknown", None)]
+
+    sweep_homes(tmp_path)
+
+    assert not gone.exists()
+    assert not pid_taken.exists()
+    assert all(homes.exists() for homes in kept)
+    assert gone.parent.exists()
+
+
+def test_the_key_of_an_endpoint_is_named_in_capitals_and_never_written() -> None:
+    assert endpoint("http://x/v1", "m1", with_key=True)["apiKey"] == f"${{{ENDPOINT_KEY}}}"
+    assert ENDPOINT_KEY.isupper()
+    assert "$" not in str(endpoint("http://x/v1", "m1", with_key=False)["apiKey"])
+
+
+async def test_a_built_in_model_reads_nothing_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".openclaw").mkdir()
+    (tmp_path / ".openclaw" / "openclaw.json").write_text("{ broken", encoding="utf-8")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = RunConfig(
+        model="demo/null",
+        openclaw=str(fake_openclaw(tmp_path)),
+        tasks_dir=make_suite(tmp_path, {"task_a": "hi"}),
+        output_dir=tmp_path / "out",
+        run_root=tmp_path / "pb",
+    )
+
+    with fail_after(30):
+        result = await run_benchmark(config)
+
+    assert len(result.outcomes) == 1
+
+
+async def test_a_prompt_too_long_for_an_argument_is_asked_about_once(tmp_path: Path) -> None:
+    program = fake_openclaw(tmp_path)
+    config = RunConfig(
+        model=MODEL,
+        openclaw=str(program),
+        tasks_dir=make_suite(tmp_path, {f"task_{n}": "long " * 40_000 for n in range(2)}),
+        output_dir=tmp_path / "out",
+        run_root=tmp_path / "pb",
+    )
+
+    with fail_after(60):
+        await run_benchmark(config)
+
+    assert sum("--help" in call for call in calls(program)) == 1
+
+
+async def test_a_cancelled_setup_command_leaves_nobody_though_its_program_is_a_wrapper(tmp_path: Path) -> None:
+    fifo = tmp_path / "up"
+    os.mkfifo(fifo)
+    program = tmp_path / "openclaw"
+    program.write_text(f"#!/bin/sh\nsh -c 'echo up > {fifo}; sleep 300'\n", encoding="utf-8")
+    program.chmod(0o755)
+
+    with fail_after(20):
+        async with create_task_group() as group:
+            group.start_soon(find_openclaw, str(program))
+            await anyio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
+            group.cancel_scope.cancel()
+
+    assert find_marked(f"setup/{os.getpid()}") == []
