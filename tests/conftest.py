@@ -126,3 +126,15 @@ def marked_processes() -> Callable[[str], list[psutil.Process]]:
         return found
 
     return find
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the home folder of a user who has never used OpenClaw: home, cache, no OpenClaw settings."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in [name for name in os.environ if name.startswith(("OPENCLAW_", "PINCHBENCH_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PINCHBENCH_CACHE", str(tmp_path / "cache"))
+    return home
