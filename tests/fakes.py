@@ -27,6 +27,18 @@ if TYPE_CHECKING:
 FAKE = Path(__file__).with_name("fake_openclaw.py")
 OLD_RELEASE, NEW_RELEASE = "2026.6.5", "2026.9.6"
 MODEL = "mock/m1"
+SEED_KEYS = (
+    "agent_id",
+    "task_id",
+    "status",
+    "transcript",
+    "workspace",
+    "exit_code",
+    "timed_out",
+    "execution_time",
+    "stdout",
+    "stderr",
+)  # of what `execute_task` returns, as the seed document lists them
 
 
 def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = None, **settings: object) -> Path:

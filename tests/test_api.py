@@ -7,23 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pinchbench
-from fakes import MODEL, fake_openclaw, make_suite
+from fakes import MODEL, SEED_KEYS, fake_openclaw, make_suite
+from pinchbench.process.leftovers import is_alive
+from pinchbench.runner.slots import HOMES, OWNER
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-SEED_KEYS = {
-    "agent_id",
-    "task_id",
-    "status",
-    "transcript",
-    "workspace",
-    "exit_code",
-    "timed_out",
-    "execution_time",
-    "stdout",
-    "stderr",
-}
 
 
 def test_every_public_name_is_there() -> None:
@@ -45,10 +34,12 @@ async def test_one_task_runs_outside_a_run_and_its_result_has_the_seeds_ten_keys
     config = pinchbench.RunConfig(model=MODEL, openclaw=str(program), run_root=tmp_path / "pb")
 
     async with pinchbench.open_agent(config) as agent:
+        [owner] = (tmp_path / "pb").glob(f"*/{HOMES}/{OWNER}")
+        assert is_alive(owner.read_text(encoding="utf-8"))
         result = await agent.execute_task(task, workspace=workspace, evidence=evidence)
 
     told = result.to_dict()
-    assert told.keys() == SEED_KEYS
+    assert tuple(told) == SEED_KEYS
     assert (told["agent_id"], told["task_id"], told["status"]) == ("bench-mock-m1", "task_a", "success")
     assert (told["exit_code"], told["timed_out"], told["workspace"]) == (0, False, str(workspace))
     assert told["stdout"] == "hello\nAll done.\n"

@@ -79,7 +79,9 @@ def own_homes(run_folder: Path) -> None:
     """Make the folder of the homes and write down whose they are."""
     homes = run_folder / HOMES
     homes.mkdir(mode=0o700)
-    (homes / OWNER).write_text(identity(), encoding="utf-8")
+    fresh = homes / f"{OWNER}.new"
+    fresh.write_text(identity(), encoding="utf-8")
+    fresh.rename(homes / OWNER)  # at once, or another run's sweep could read half a name and delete living homes
 
 
 def sweep_homes(run_root: Path) -> None:
@@ -105,6 +107,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     root = await to_thread.run_sync(private_folder, config.run_root)
     folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="agent-", dir=root)))
     try:
+        await to_thread.run_sync(own_homes, folder)
         [home] = await make_homes(config, openclaw, folder, slots=1, scripted=None)
         yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
     finally:

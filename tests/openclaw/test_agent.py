@@ -11,7 +11,7 @@ import anyio
 import pytest
 from anyio import fail_after
 
-from fakes import fake_openclaw, living, open_gate
+from fakes import SEED_KEYS, fake_openclaw, living, open_gate
 from pinchbench.model import GradingType, Reason, Task, Turn, Usage
 from pinchbench.openclaw.agent import OpenClawAgent, Watch
 from pinchbench.openclaw.command import OpenClaw
@@ -69,18 +69,7 @@ async def execute(
 async def test_a_task_leaves_the_seeds_ten_keys(tmp_path: Path, store: str) -> None:
     result = await execute(await agent_of(tmp_path, store=store), tmp_path, task("scenario: damaged"))
     told = result.to_dict()
-    assert list(told) == [
-        "agent_id",
-        "task_id",
-        "status",
-        "transcript",
-        "workspace",
-        "exit_code",
-        "timed_out",
-        "execution_time",
-        "stdout",
-        "stderr",
-    ]
+    assert tuple(told) == SEED_KEYS
     assert (told["agent_id"], told["task_id"], told["status"], told["exit_code"]) == (
         "bench-mock-m1",
         "task_a",
