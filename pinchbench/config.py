@@ -15,11 +15,21 @@ from pinchbench.errors import ConfigError
 MAX_CONCURRENCY = 64
 MAX_RUNS = 1000
 MAX_TIMEOUT_MULTIPLIER = 100.0
+MAX_VOTES = 25
+MAX_JUDGE_CONCURRENCY = 64
+DEFAULT_PASS_THRESHOLD = 0.8
 MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
 DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
 DEFAULT_OUTPUT_DIR = Path("results")
 ORACLE = "demo/oracle"
 DEMO_MODELS = (ORACLE, "demo/null")
+OPENCLAW_JUDGE = "openclaw:"
+JUDGE_PROVIDERS = {
+    # whose documentation says that it answers `POST {base_url}/chat/completions` as OpenAI does
+    "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+}
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
 
 
@@ -28,6 +38,80 @@ class Isolation(StrEnum):
 
     PRIVATE = "private"
     SHARED = "shared"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeConfig:
+    """Who judges, and how.
+
+    Attributes:
+        model: a model of the endpoint; with a provider's prefix (`openai/`, `openrouter/`, `anthropic/`) and no
+            `base_url`, that provider's; `openclaw:MODEL` asks an OpenClaw agent without tools.
+        base_url: an OpenAI-compatible endpoint; None for the provider's own.
+        api_key_env: the name (never the value) of the environment variable that holds the key; None for the
+            provider's usual one, or for an endpoint without a key.
+        votes: how often the judge is asked about each trial, 1 to 25; the median counts.
+        concurrency: calls to the judge at once, 1 to 64.
+        cache: whether answers to the very same question are taken from the cache.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    votes: int = 1
+    concurrency: int = 4
+    cache: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every value; fill in the endpoint and key of a known provider."""
+        for option, value in (
+            ("--judge", self.model),
+            ("--judge-base-url", self.base_url),
+            ("--judge-api-key-env", self.api_key_env),
+        ):
+            _check_text(option, value)
+        _check_model("--judge", self.model_id)
+        _between("--judge-votes", self.votes, 1, MAX_VOTES)
+        _between("--judge-concurrency", self.concurrency, 1, MAX_JUDGE_CONCURRENCY)
+        if self.base_url is None:
+            self._take_provider()
+        else:
+            _check_url("--judge-base-url", self.base_url, key_option="--judge-api-key-env")
+        if self.is_openclaw and self.base_url is not None and "/" not in self.model_id.strip("/"):
+            raise ConfigError(f"--judge-base-url needs a judge written openclaw:provider/name, not {self.model}.")
+        if self.api_key_env is not None:
+            _check_key("--judge-api-key-env", self.api_key_env)
+
+    def _take_provider(self) -> None:
+        if self.is_openclaw:
+            if self.api_key_env is not None:
+                raise ConfigError("--judge-api-key-env goes with --judge-base-url; OpenClaw knows its own keys.")
+            return
+        provider, _, name = self.model.partition("/")
+        if provider not in JUDGE_PROVIDERS or not name:
+            raise ConfigError(
+                f"--judge {self.model} needs --judge-base-url, unless it begins with"
+                f" {', '.join(f'{one}/' for one in JUDGE_PROVIDERS)} or {OPENCLAW_JUDGE}."
+            )
+        base_url, key = JUDGE_PROVIDERS[provider]
+        object.__setattr__(self, "base_url", base_url)
+        object.__setattr__(self, "model", name)
+        if self.api_key_env is None:
+            if not os.environ.get(key):
+                raise ConfigError(f"--judge {provider}/{name} needs a key in {key}; it is not set.")
+            object.__setattr__(self, "api_key_env", key)
+
+    @property
+    def is_openclaw(self) -> bool:
+        """Whether an OpenClaw agent judges."""
+        return self.model.startswith(OPENCLAW_JUDGE)
+
+    @property
+    def model_id(self) -> str:
+        """The model's name without `openclaw:`."""
+        return self.model.removeprefix(OPENCLAW_JUDGE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +135,9 @@ class RunConfig:
         openclaw: a path or a release; None for the one on PATH, else the newest managed install.
         skip_broken: leave broken task files out instead of stopping.
         verbose: the agents' output is followed as it comes.
+        judge: who judges; None leaves what needs a judge ungraded.
+        fail_fast: stop the run when the sanity task fails for a reason that says nothing about the model.
+        pass_threshold: the score from which a trial counts as passed, above 0, at most 1.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
 
     Raises ConfigError, naming the option, when a value can't be used.
@@ -72,17 +159,16 @@ class RunConfig:
     openclaw: str | None = None
     skip_broken: bool = False
     verbose: bool = False
+    judge: JudgeConfig | None = None
+    fail_fast: bool = True
+    pass_threshold: float = DEFAULT_PASS_THRESHOLD
     linger_s: float = 15.0
 
     def __post_init__(self) -> None:
         """Check every value and make the paths absolute."""
-        self._check_text()
-        if len(self.model) > MAX_MODEL:
-            raise ConfigError(
-                f"--model is longer than {MAX_MODEL} characters; it looks like anthropic/claude-sonnet-4."
-            )
-        if not self.model.strip() or self.model != self.model.strip() or re.search(r"[\x00-\x1f]", self.model):
-            raise ConfigError(f"--model {self.model!r} is not a model name; it looks like anthropic/claude-sonnet-4.")
+        for name in ("model", "suite", "thinking", "base_url", "api_key_env", "openclaw"):
+            _check_text(f"--{name.replace('_', '-')}", getattr(self, name))
+        _check_model("--model", self.model)
         if self.model.startswith("demo/") and self.model not in DEMO_MODELS:
             raise ConfigError(f"--model {self.model}: the built-in models are {' and '.join(DEMO_MODELS)}.")
         _between("--concurrency", self.concurrency, 1, MAX_CONCURRENCY)
@@ -92,6 +178,8 @@ class RunConfig:
                 f"--timeout-multiplier {self.timeout_multiplier} is out of range; it is above 0"
                 f" and at most {MAX_TIMEOUT_MULTIPLIER:g}."
             )
+        if not 0 < self.pass_threshold <= 1:
+            raise ConfigError(f"--pass-threshold {self.pass_threshold} is out of range; it is above 0 and at most 1.")
         if self.thinking is not None and self.thinking not in THINKING_LEVELS:
             raise ConfigError(f"--thinking {self.thinking} is not a level; they are {', '.join(THINKING_LEVELS)}.")
         for name in ("tasks_dir", "output_dir", "run_root"):
@@ -101,12 +189,6 @@ class RunConfig:
         self._check_endpoint()
         if self.is_demo and self.isolation is Isolation.SHARED:
             raise ConfigError(f"--model {self.model} runs in private homes only; leave --isolation shared out.")
-
-    def _check_text(self) -> None:
-        for name in ("model", "suite", "thinking", "base_url", "api_key_env", "openclaw"):
-            value: str | None = getattr(self, name)
-            if value is not None and not _is_text(value):
-                raise ConfigError(f"--{name.replace('_', '-')} is not valid UTF-8; results could not name it.")
 
     def _check_endpoint(self) -> None:
         if self.base_url is None:
@@ -119,9 +201,9 @@ class RunConfig:
             raise ConfigError("--base-url needs --isolation private: your own OpenClaw config is never changed for it.")
         if "/" not in self.model.strip("/"):
             raise ConfigError(f"--base-url needs a model written provider/name, such as local/{self.model}.")
-        _check_url(self.base_url)
+        _check_url("--base-url", self.base_url, key_option="--api-key-env")
         if self.api_key_env is not None:
-            _check_key(self.api_key_env)
+            _check_key("--api-key-env", self.api_key_env)
 
     @property
     def is_demo(self) -> bool:
@@ -153,25 +235,38 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _check_url(url: str) -> None:
+def _check_text(option: str, value: str | None) -> None:
+    if value is not None and not _is_text(value):
+        raise ConfigError(f"{option} is not valid UTF-8; results could not name it.")
+
+
+def _check_model(option: str, model: str) -> None:
+    if len(model) > MAX_MODEL:
+        raise ConfigError(f"{option} is longer than {MAX_MODEL} characters; it looks like anthropic/claude-sonnet-4.")
+    if not model.strip() or model != model.strip() or re.search(r"[\x00-\x1f]", model):
+        raise ConfigError(f"{option} {model!r} is not a model name; it looks like anthropic/claude-sonnet-4.")
+
+
+def _check_url(option: str, url: str, *, key_option: str) -> None:
+    """Raise ConfigError, naming `option`, when `url` is no plain http(s) URL; a key in it belongs elsewhere."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise ConfigError("--base-url is not a URL; it looks like http://127.0.0.1:8000/v1.")
+        raise ConfigError(f"{option} is not a URL; it looks like http://127.0.0.1:8000/v1.")
     if parts.username is not None:
-        raise ConfigError("--base-url must not hold a user name or key; put the key where --api-key-env points.")
+        raise ConfigError(f"{option} must not hold a user name or key; put the key where {key_option} points.")
     if "?" in url or "#" in url:
-        raise ConfigError("--base-url must not have a query or fragment; put a key where --api-key-env points.")
+        raise ConfigError(f"{option} must not have a query or fragment; put a key where {key_option} points.")
 
 
-def _check_key(name: str) -> None:
+def _check_key(option: str, name: str) -> None:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ConfigError("--api-key-env takes the name of an environment variable, not the key itself.")
+        raise ConfigError(f"{option} takes the name of an environment variable, not the key itself.")
     if not os.environ.get(name):
-        raise ConfigError(f"--api-key-env {name}: that environment variable is not set.")
+        raise ConfigError(f"{option} {name}: that environment variable is not set.")
 
 
 def _between(option: str, value: int, low: int, high: int) -> None:

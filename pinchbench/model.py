@@ -195,6 +195,7 @@ class Outcome:
     `execution_time_s` is the agent's own time, `setup_s` ours before it. `evidence` is relative to the run's folder.
     `cpu_s` is the CPU time of OpenClaw and all it started, `peak_rss_bytes` its largest process.
     `leftovers` are the commands that were still running when the agent had ended, and were ended then.
+    `not_kept` names the files of the workspace that its archive, and so the graders, had to leave out, and why.
     """
 
     key: TrialKey
@@ -222,6 +223,7 @@ class Outcome:
     cpu_s: float = 0.0
     peak_rss_bytes: int = 0
     leftovers: tuple[str, ...] = ()
+    not_kept: tuple[str, ...] = ()
     level: str = ""
     note: str = ""
 
@@ -229,6 +231,88 @@ class Outcome:
     def status(self) -> Status:
         """`success`, `timeout` or `error`."""
         return self.reason.status
+
+
+class Ungraded(StrEnum):
+    """Why a trial, or one part of its grading, has no score: one name a situation. Never the same as a score of 0."""
+
+    INTERRUPTED = "interrupted"
+    EVIDENCE_LOST = "evidence_lost"
+    CHECK_RAISED = "check_raised"
+    CHECK_TIMED_OUT = "check_timed_out"
+    CHECK_DIED = "check_died"
+    CHECK_LIMIT = "check_limit"
+    CHECK_NO_SCORES = "check_no_scores"
+    CHECK_NOT_STARTED = "check_not_started"
+    NO_JUDGE = "no_judge"
+    JUDGE_UNREACHABLE = "judge_unreachable"
+    JUDGE_REFUSED = "judge_refused"
+    JUDGE_UNREADABLE = "judge_unreadable"
+    GRADER_BUG = "grader_bug"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckGrade:
+    """What a task's check says about a trial.
+
+    `score` is in 0-1, or None and `ungraded` says why. `breakdown` holds the points by criterion, each in 0-1.
+    `notes` are sentences: what was clamped or cut, why there is no score. Durations are in seconds.
+    """
+
+    score: float | None = None
+    ungraded: Ungraded | None = None
+    breakdown: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    duration_s: float = 0.0
+    cpu_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeGrade:
+    """What a judge says about a trial.
+
+    `score` is the median of `votes` (each in 0-1), or None and `ungraded` says why; `spread` is the largest vote less
+    the smallest. `model` and `prompt_version` say who was asked what. `usage` and `latency_s` (seconds) are those of
+    this grading's own calls, retries included; `cost_usd` is None where the endpoint names no price. `calls` counts
+    requests that were sent, `cached` the votes that came from the cache instead. `reply` is the judge's own text, kept
+    where it could not be read.
+    """
+
+    score: float | None = None
+    ungraded: Ungraded | None = None
+    breakdown: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    model: str = ""
+    prompt_version: str = ""
+    votes: tuple[float, ...] = ()
+    spread: float = 0.0
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    latency_s: float = 0.0
+    calls: int = 0
+    cached: int = 0
+    reply: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grade:
+    """The grade of one trial: one line of the journal; a later one of the same trial supersedes it.
+
+    `score` is in 0-1, or None and `ungraded` says why. `breakdown` and `notes` are those of the parts; of a hybrid
+    task the keys begin with `automated.` and `llm_judge.`. `digest` is that of the task as it was graded, which
+    may be newer than the one that was run. `graded_at` is in seconds since the epoch (UTC).
+    """
+
+    key: TrialKey
+    grading_type: GradingType
+    score: float | None = None
+    ungraded: Ungraded | None = None
+    breakdown: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    check: CheckGrade | None = None
+    judge: JudgeGrade | None = None
+    digest: str = ""
+    graded_at: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -278,10 +362,17 @@ class TrialEnded:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TrialGraded:
+    """A trial's grade is safe on disk."""
+
+    grade: Grade
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Notice:
     """A sentence for the user: a warning, or what an interrupt is doing."""
 
     text: str
 
 
-Event = RunBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | Notice
+Event = RunBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | TrialGraded | Notice
