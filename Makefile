@@ -57,6 +57,7 @@ test: check e2e
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/flood_memory.py
+	$(BIN)/python tests/bench/judge_overlap.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

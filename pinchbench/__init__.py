@@ -9,17 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pinchbench.config import Isolation, RunConfig
+    from pinchbench.config import Isolation, JudgeConfig, RunConfig
     from pinchbench.errors import PinchBenchError
-    from pinchbench.model import Outcome, Reason, Status, Task, TrialKey, Usage
+    from pinchbench.model import Grade, Outcome, Reason, Status, Task, TrialKey, Ungraded, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
-    from pinchbench.runner.bench import Result, run_benchmark
+    from pinchbench.runner.bench import run_benchmark
+    from pinchbench.runner.finish import Result
     from pinchbench.runner.slots import open_agent
     from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 __all__ = [
+    "Grade",
     "Isolation",
+    "JudgeConfig",
     "OpenClawAgent",
     "Outcome",
     "PinchBenchError",
@@ -30,6 +33,7 @@ __all__ = [
     "Task",
     "TaskResult",
     "TrialKey",
+    "Ungraded",
     "Usage",
     "bundled_tasks_dir",
     "load_suite",
@@ -38,12 +42,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "pinchbench.config": ("Isolation", "RunConfig"),
+    "pinchbench.config": ("Isolation", "JudgeConfig", "RunConfig"),
     "pinchbench.errors": ("PinchBenchError",),
-    "pinchbench.model": ("Outcome", "Reason", "Status", "Task", "TrialKey", "Usage"),
+    "pinchbench.model": ("Grade", "Outcome", "Reason", "Status", "Task", "TrialKey", "Ungraded", "Usage"),
     "pinchbench.openclaw.agent": ("OpenClawAgent",),
     "pinchbench.openclaw.task_result": ("TaskResult",),
-    "pinchbench.runner.bench": ("Result", "run_benchmark"),
+    "pinchbench.runner.bench": ("run_benchmark",),
+    "pinchbench.runner.finish": ("Result",),
     "pinchbench.runner.slots": ("open_agent",),
     "pinchbench.suite.load": ("bundled_tasks_dir", "load_suite"),
 }

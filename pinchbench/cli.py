@@ -18,11 +18,11 @@ from pinchbench import config as limits
 from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, RunInterruptedError, SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from pinchbench.config import RunConfig
     from pinchbench.model import Suite, Task
-    from pinchbench.runner.bench import Result
+    from pinchbench.runner.finish import Result
 
 INCOMPLETE = 5  # some trials say nothing about the model
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -53,6 +53,43 @@ def _option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN4
     long = next(name for name in names if name.startswith("--"))
     variable = "PINCHBENCH_" + long.removeprefix("--").replace("-", "_").upper()
     return click.option(*names, envvar=variable, show_envvar=True, **settings)
+
+
+_JUDGE_OPTIONS = (
+    _option("--judge", metavar="MODEL", help="Who grades what a check can't: openai/MODEL, openrouter/MODEL,"
+            " anthropic/MODEL, a model of --judge-base-url, or openclaw:MODEL (an agent without tools)."),
+    _option("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
+    _option("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
+    _option("--judge-votes", type=click.IntRange(1, limits.MAX_VOTES), help="How often the judge is asked about each"
+            " trial; the median counts.  [default: 1]"),
+    _option("--judge-concurrency", type=click.IntRange(1, limits.MAX_JUDGE_CONCURRENCY),
+            help="Calls to the judge at once.  [default: 4]"),
+    _option("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
+)  # fmt: skip
+
+
+def _judge_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_JUDGE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _judge(options: dict[str, Any]) -> limits.JudgeConfig | None:
+    """Take the judge's options out of a command's; None when no judge is asked for."""
+    given = {
+        "base_url": options.pop("judge_base_url"),
+        "api_key_env": options.pop("judge_api_key_env"),
+        "votes": options.pop("judge_votes"),
+        "concurrency": options.pop("judge_concurrency"),
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    cache = not options.pop("no_judge_cache")
+    model = options.pop("judge")
+    if model is not None:
+        return limits.JudgeConfig(model=model, cache=cache, **given)
+    if given or not cache:
+        raise ConfigError("The options of the judge go with --judge, which names its model.")
+    return None
 
 
 @click.group(
@@ -93,12 +130,24 @@ def cli() -> None:
          " ~/.openclaw, through your gateway.")  # fmt: skip
 @_option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for the model's provider.")
 @_option("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key.")
+@_judge_options
+@_option("--pass-threshold", type=click.FloatRange(0, 1, min_open=True), default=limits.DEFAULT_PASS_THRESHOLD,
+         show_default=True, help="The score from which a trial counts as passed.")  # fmt: skip
+@_option("--no-fail-fast", is_flag=True, help="Go on when the sanity task could not run.")
 @_option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
 @_option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")
 @_option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
 @_option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
 @_option("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come.")
-def run(*, dry_run: bool, as_json: bool, no_upload: bool, isolation: str, **options: Any) -> None:  # noqa: ANN401
+def run(
+    *,
+    dry_run: bool,
+    as_json: bool,
+    no_upload: bool,
+    no_fail_fast: bool,
+    isolation: str,
+    **options: Any,  # noqa: ANN401
+) -> None:
     r"""Run a suite (the default command).
 
     \b
@@ -106,36 +155,83 @@ def run(*, dry_run: bool, as_json: bool, no_upload: bool, isolation: str, **opti
     pinchbench-async --model demo/oracle --suite core,task_05_outage_brief --runs 3
     pinchbench-async --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
     """
-    config = limits.RunConfig(**options, isolation=limits.Isolation(isolation), upload=not no_upload)
+    judge = _judge(options)
+    config = limits.RunConfig(
+        **options,
+        judge=judge,
+        isolation=limits.Isolation(isolation),
+        upload=not no_upload,
+        fail_fast=not no_fail_fast,
+    )
     if dry_run:
         _show_plan(config, as_json=as_json)
         return
-    result = _run(config)
-    _print(json.dumps(result.data) if as_json else result.path, stands_in=result.path)
-    if result.interrupted is not None:
-        sys.exit(128 + signal.Signals[result.interrupted])
-    if not result.complete:
-        sys.exit(INCOMPLETE)
+    from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415
+
+    uploads = config.upload and not config.is_demo
+    result = _watched(
+        partial(run_benchmark, config),
+        last_words="This release uploads nothing: the result stays on this machine." if uploads else "",
+    )
+    _leave(result, as_json=as_json)
 
 
-def _run(config: RunConfig) -> Result:
+@cli.command(context_settings=CONTEXT)
+@click.argument("run", metavar="RUN")
+@_judge_options
+@_option("--suite", default="all", show_default=True, help="Which tasks of the run, as for `run`.")
+@_option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the one that was run).")
+@_option("--only-ungraded", is_flag=True, help="Leave the trials alone that have a score.")
+@_option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+         help="Where RUN is looked for.")  # fmt: skip
+@_option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+         help="Where checks run.")  # fmt: skip
+@_option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw, for a judge that is an OpenClaw agent.")
+@_option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
+def regrade(*, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+    r"""Grade a run again from what it has kept, without running an agent.
+
+    RUN is a run's id, its folder, or its results file. Every grade is kept; the latest one of each trial counts. Without
+    --judge, the judge that graded the run last is asked again.
+
+    \b
+    pinchbench-async regrade 20260102-030405-9f3a --judge openai/gpt-5 --judge-votes 3
+    pinchbench-async regrade results/demo-oracle_20260102-030405-9f3a.json --only-ungraded
+    """
+    from pinchbench.runner.regrade import regrade as grade_again  # noqa: PLC0415
+
+    judge = _judge(options)
+    config = limits.RegradeConfig(**options, judge=judge)
+    _leave(_watched(partial(grade_again, config)), as_json=as_json)
+
+
+def _watched(work: Callable[..., Coroutine[Any, Any, Result]], *, last_words: str = "") -> Result:
+    """Do the work of a run with the live view on stderr, and print its summary."""
     import anyio  # noqa: PLC0415 - `--help` must not wait for it
 
     from pinchbench.report.console import END_LIMIT_S, report_console, stderr_writer  # noqa: PLC0415
     from pinchbench.report.live import LiveView  # noqa: PLC0415
     from pinchbench.report.summary import print_summary  # noqa: PLC0415
-    from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415
 
     with stderr_writer() as writer:
         console = report_console(writer)
         view = LiveView(console, is_full=writer.is_full)
-        result = anyio.run(partial(run_benchmark, config, observer=view.watch, handle_signals=True))
+        result = anyio.run(partial(work, observer=view.watch, handle_signals=True))
         writer.be_patient(END_LIMIT_S)
         view.say_left_out()
-        print_summary(console, result.outcomes, planned=result.planned, folder=result.folder)
-        if config.upload and not config.is_demo:
-            console.print("This release uploads nothing: the result stays on this machine.")
+        print_summary(console, result.data, result.outcomes, result.grades, folder=result.folder)
+        if last_words:
+            console.print(last_words)
     return result
+
+
+def _leave(result: Result, *, as_json: bool) -> None:
+    """Print the result, and leave with the exit code that suits it."""
+    _print(json.dumps(result.data) if as_json else result.path, stands_in=result.path)
+    if result.interrupted is not None:
+        sys.exit(128 + signal.Signals[result.interrupted])
+    if not result.complete:
+        sys.exit(INCOMPLETE)
 
 
 def _show_plan(config: RunConfig, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pinchbench.config import DEFAULT_RUN_ROOT, THINKING_LEVELS, Isolation, RunConfig
+from pinchbench.config import DEFAULT_RUN_ROOT, THINKING_LEVELS, Isolation, JudgeConfig, RegradeConfig, RunConfig
 from pinchbench.errors import ConfigError
 
 MODEL = "local/m1"
@@ -198,3 +198,57 @@ def test_a_relative_path_needs_a_current_folder(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(ConfigError, match="--output-dir 'results': the current folder can't be told"):
         RunConfig(model=MODEL)
     assert RunConfig(model=MODEL, output_dir=tmp_path).output_dir == tmp_path
+
+
+def test_a_judge_has_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    known = JudgeConfig(model="openai/gpt-5")
+    assert (known.model, known.base_url, known.api_key_env) == ("gpt-5", "https://api.openai.com/v1", "OPENAI_API_KEY")
+    assert dataclasses.replace(known, votes=3) == JudgeConfig(
+        model="gpt-5", base_url="https://api.openai.com/v1", api_key_env="OPENAI_API_KEY", votes=3
+    )
+    own = JudgeConfig(model="openai/gpt-5", base_url=URL)
+    assert (own.model, own.base_url, own.api_key_env) == ("openai/gpt-5", URL, None)
+    agent = JudgeConfig(model="openclaw:openai/gpt-5")
+    assert (agent.is_openclaw, agent.model_id, agent.base_url) == (True, "openai/gpt-5", None)
+    assert "secret" not in repr(known)
+
+
+def test_what_a_judge_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="--judge m1 needs --judge-base-url, unless it begins with openai/"):
+        JudgeConfig(model="m1")
+    with pytest.raises(ConfigError, match="--judge openrouter/a/b needs a key in OPENROUTER_API_KEY"):
+        JudgeConfig(model="openrouter/a/b")
+    with pytest.raises(ConfigError, match="--judge-api-key-env goes with --judge-base-url"):
+        JudgeConfig(model="openclaw:a/b", api_key_env="HOME")
+    with pytest.raises(ConfigError, match="openclaw:provider/name"):
+        JudgeConfig(model="openclaw:b", base_url=URL)
+    with pytest.raises(ConfigError, match="--judge-base-url is not a URL"):
+        JudgeConfig(model="m1", base_url="localhost")
+    with pytest.raises(ConfigError, match="--judge-base-url must not hold a user name or key"):
+        JudgeConfig(model="m1", base_url="http://me:key@127.0.0.1/v1")
+    with pytest.raises(ConfigError, match="--judge-api-key-env takes the name"):
+        JudgeConfig(model="m1", base_url=URL, api_key_env="sk-123")
+    with pytest.raises(ConfigError, match="--judge '' is not a model name"):
+        JudgeConfig(model="openclaw:")
+
+
+@pytest.mark.parametrize(("name", "value"), [("votes", 0), ("votes", 26), ("concurrency", 0), ("concurrency", 65)])
+def test_a_judges_numbers_have_their_ranges(name: str, value: int) -> None:
+    with pytest.raises(ConfigError, match=f"--judge-{name} {value} is out of range"):
+        JudgeConfig(model="m1", base_url=URL, **{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.01, float("nan")])
+def test_the_pass_threshold_is_a_score_above_0(value: float) -> None:
+    with pytest.raises(ConfigError, match=r"--pass-threshold .* is out of range"):
+        RunConfig(model=MODEL, pass_threshold=value)
+
+
+def test_what_is_graded_again_has_absolute_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = RegradeConfig(run="r", tasks_dir=Path("mine"))
+    assert (config.tasks_dir, config.output_dir) == (tmp_path / "mine", tmp_path / "results")
+    with pytest.raises(ConfigError, match="RUN is not valid UTF-8"):
+        RegradeConfig(run="caf\udce9")

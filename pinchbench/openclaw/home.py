@@ -19,7 +19,7 @@ from pinchbench.openclaw.install import cache_dir
 from pinchbench.openclaw.probe import run_short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
@@ -132,7 +132,14 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def private_config(model: str, user: UserState, provider: tuple[str, Json] | None, workspace: Path) -> Json:
+def private_config(
+    model: str,
+    user: UserState,
+    provider: tuple[str, Json] | None,
+    workspace: Path,
+    *,
+    denied_tools: Sequence[str] = DENIED_TOOLS,
+) -> Json:
     """The config of a private home: the model as given, no fallbacks, the user's providers, nothing that reaches out."""
     config: Json = {
         "agents": {
@@ -142,7 +149,7 @@ def private_config(model: str, user: UserState, provider: tuple[str, Json] | Non
                 "workspace": str(workspace),
             }
         },
-        "tools": {"deny": list(DENIED_TOOLS)},
+        "tools": {"deny": list(denied_tools)},
         "session": {"maintenance": {"mode": "warn"}},  # saves some 5 CPU-seconds a trial on 2026.9.6 (measured)
     }
     config = merge(user.config, config)
@@ -160,10 +167,11 @@ async def make_template(
     user: UserState,
     env: Mapping[str, str],
     provider: tuple[str, Json] | None = None,
+    denied_tools: Sequence[str] = DENIED_TOOLS,
 ) -> PrivateHome:
     """Make the home that all slots are cloned from, with `openclaw agents add`.
 
-    Takes 6 to 20 CPU-seconds of OpenClaw. Raises OpenClawError with OpenClaw's own words when it refuses.
+    `denied_tools` are names of OpenClaw's tools; `*` stands for all. Takes 6 to 20 CPU-seconds of OpenClaw. Raises OpenClawError with OpenClaw's own words when it refuses.
     """
     home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
     compiled = cache_dir() / "node-compile-cache"
@@ -173,7 +181,7 @@ async def make_template(
     # (NODE_COMPILE_CACHE would do too, but makes its launcher start a second Node.)
     (root / "tmp" / compiled.name).symlink_to(compiled)
     config_path = home.state_dir / "openclaw.json"
-    config = private_config(model, user, provider, root / "workspace")
+    config = private_config(model, user, provider, root / "workspace", denied_tools=denied_tools)
     write_private(config_path, json.dumps(config, indent=1))
     await add_agent(openclaw, home.env, home.agent_id, model, root / "workspace")
     if user.logins:

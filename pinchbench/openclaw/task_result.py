@@ -18,7 +18,7 @@ CAPTURE_BYTES = 16 * 1024 * 1024  # of stdout and of stderr in `to_dict`, the en
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """The files a trial leaves: output of the processes, and the transcript as read after their end."""
+    """The files a trial leaves: what its processes wrote, its transcript and workspace, and what its check printed."""
 
     folder: Path
 
@@ -36,6 +36,16 @@ class Evidence:
     def transcript(self) -> Path:
         """The events of all sessions, one JSON object a line, as OpenClaw stored them."""
         return self.folder / "transcript.jsonl"
+
+    @property
+    def workspace(self) -> Path:
+        """The workspace as the agent left it, for the graders."""
+        return self.folder / "workspace.tar.zst"
+
+    @property
+    def check_log(self) -> Path:
+        """What the task's check printed when the trial was graded last."""
+        return self.folder / "check.log"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,6 +29,7 @@ import time
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 MARKER = "PINCHBENCH_TRIAL"
 OUTPUT_CHECK_S = 0.25  # how often the size of the output files is looked at; two fstat calls
+COUNT_CHECK_S = 0.25  # how often processes are counted where their number is limited; some milliseconds
 KILL_ROUND_S = 0.02  # how long one round of SIGKILL may take to show
 KILL_LIMIT_S = 5.0  # a process in uninterruptible sleep can't be killed; give up on it then, and say so
 MAX_NAMED = 20  # how many leftovers are named in the report
@@ -44,6 +45,17 @@ def become_subreaper() -> bool:
         return int(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0
     except (OSError, AttributeError):
         return False
+
+
+def go_first() -> None:
+    """Run before everybody else whenever there is something to do; the children don't. Where the system allows it.
+
+    Thousands of processes that fork, each in a session of its own, leave an ordinary process no time to count and to
+    end them. Only root may do this, and only root's processes are not held back by RLIMIT_NPROC.
+    """
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
 def spawn(argv: list[str]) -> int:
@@ -106,6 +118,10 @@ class Tree:
         """The living processes of the tree with their process groups, zombies left out."""
         return _descendants(os.getpid()) if self._subreaper else _marked()
 
+    def size(self) -> int:
+        """How many processes the tree has; zombies that nobody has reaped take up room too."""
+        return len(_descendants(os.getpid(), zombies=True) if self._subreaper else _marked())
+
     def signal(self, pid: int, number: int) -> None:
         """Send a signal; a process that has gone meanwhile is fine."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -118,7 +134,7 @@ class Tree:
                 os.killpg(group, number)
 
 
-def _descendants(root: int) -> dict[int, int]:
+def _descendants(root: int, *, zombies: bool = False) -> dict[int, int]:
     parents: dict[int, list[int]] = {}
     groups: dict[int, int] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib is slow to import
@@ -133,7 +149,7 @@ def _descendants(root: int) -> dict[int, int]:
         fields = text[text.rindex(b")") + 2 :].split(b" ")
         state, parent, threads = fields[0], fields[1], int(fields[17])
         # a program whose first thread has ended looks like a zombie, but has other threads that live on
-        if state not in (b"Z", b"X") or threads > 1:
+        if zombies or state not in (b"Z", b"X") or threads > 1:
             parents.setdefault(int(parent), []).append(int(name))
             groups[int(name)] = int(fields[2])
     found: dict[int, int] = {}
@@ -187,6 +203,8 @@ class Guardian:
         self._orphan_grace_s = settings["orphan_grace_s"]
         self._sweep_s = settings["sweep_s"]
         self._output_limit = settings["output_limit_bytes"]
+        self._max_processes = settings["max_processes"]
+        self._counted_at = 0.0
         self._reason = "exited"
         self._decided_at = 0.0
         self._inbox = b""
@@ -227,21 +245,30 @@ class Guardian:
         self._inbox = rest
         return word.decode("ascii", "replace")
 
+    def is_crowded(self, tree: Tree) -> bool:
+        """Whether the tree has more processes than it may, looked at now and then."""
+        if not self._max_processes or time.monotonic() < self._counted_at + COUNT_CHECK_S:
+            return False
+        self._counted_at = time.monotonic()
+        return tree.size() > self._max_processes
+
     def watch(self, tree: Tree) -> float:
         """Wait until the tree has to go. Returns the clock time at which SIGKILL is due."""
         while tree.reap() and tree.status is None:
             word = self.wait(OUTPUT_CHECK_S)
             if word is None and output_size() > self._output_limit:
                 word = "output_limit"
+            if word is None and self.is_crowded(tree):
+                word = "process_limit"
             if word is None:
                 continue
             tree.reap()
             if tree.status is None:  # else it ended by itself just before the word came
                 self._reason = "stopped" if word in ("stop", "kill") else word
-                if word != "kill":
+                if word not in ("kill", "process_limit"):
                     tree.signal(tree.pid, signal.SIGTERM)
             match word:
-                case "kill":
+                case "kill" | "process_limit":  # what multiplies gets no grace to do so
                     return time.monotonic()
                 case "orphaned":
                     return time.monotonic() + self._orphan_grace_s
@@ -264,7 +291,8 @@ class Guardian:
             if left_s <= 0:
                 return leftovers, self._kill(tree)
             word = self.wait(min(left_s, OUTPUT_CHECK_S))
-            if output_size() > 2 * self._output_limit:  # the grace is for last words, not for filling the disk
+            # the grace is for last words, not for filling the disk or the process table
+            if output_size() > 2 * self._output_limit or self.is_crowded(tree):
                 word = "kill"
             match word:
                 case "kill":
@@ -343,6 +371,8 @@ def main() -> None:
     if settings.pop("drop_lc_ctype"):  # Python sets it for itself where no locale is set; the agent must not see that
         os.environ.pop("LC_CTYPE", None)
     subreaper = settings.pop("subreaper") and become_subreaper()
+    if settings["max_processes"]:
+        go_first()
     Guardian(fd, settings).run(sys.argv[3:], subreaper=subreaper)
 
 

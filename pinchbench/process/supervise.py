@@ -38,18 +38,23 @@ class EndReason(StrEnum):
     STOPPED = "stopped"
     TIMED_OUT = "timed_out"
     OUTPUT_LIMIT = "output_limit"
+    PROCESS_LIMIT = "process_limit"
     NOT_STARTED = "not_started"
     GUARDIAN_LOST = "guardian_lost"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """How long and how much. Seconds and bytes; all positive."""
+    """How long and how much. Seconds and bytes; all positive.
+
+    A tree of more than `max_processes` processes is ended at once, without grace; 0 is no limit.
+    """
 
     grace_s: float = GRACE_S
     orphan_grace_s: float = ORPHAN_GRACE_S
     sweep_s: float = SWEEP_S
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES
+    max_processes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from pinchbench.model import (
     Event,
+    Grade,
     Notice,
     Outcome,
     OutputLine,
@@ -22,6 +23,7 @@ from pinchbench.model import (
     TrialActivity,
     TrialBegan,
     TrialEnded,
+    TrialGraded,
     TrialKey,
     Usage,
 )
@@ -53,6 +55,7 @@ class _Board:
     trials: int = 0
     slots: dict[int, _Slot] = field(default_factory=dict)
     ended: list[Outcome] = field(default_factory=list)
+    graded: dict[TrialKey, Grade] = field(default_factory=dict)
 
     def totals(self) -> str:
         done = len(self.ended)
@@ -62,6 +65,9 @@ class _Board:
         parts = [f"{done} of {self.trials} done", f"{good} completed", f"{done - good - left_out} failed"]
         if left_out:
             parts.append(f"{left_out} left out")
+        scores = [grade.score for grade in self.graded.values() if grade.score is not None]
+        if scores:
+            parts.append(f"mean score {sum(scores) / len(scores):.2f} of {len(scores)} graded")
         return f"{', '.join(parts)} · {amount(usage.total_tokens)} tokens · ${usage.cost_usd:.4f}"
 
 
@@ -73,6 +79,27 @@ def outcome_text(outcome: Outcome) -> Text:
     if outcome.note:
         text.append(f"  {plain(outcome.note, width=160)}", style="dim")
     return text
+
+
+def grade_text(grade: Grade) -> Text:
+    """One line on a graded trial."""
+    text = Text()
+    if grade.score is not None:
+        text.append(f"{'graded':>17}", style="bold")
+        text.append(f"  {grade.key}  {grade.score:.2f}")
+        return text
+    text.append(f"{'ungraded':>17}", style="yellow")
+    text.append(f"  {grade.key}  {grade.ungraded.value if grade.ungraded is not None else ''}")
+    if (check := check_alone(grade)) is not None:
+        text.append(f", its check alone gives {check:.2f}")
+    elif grade.notes:
+        text.append(f"  {plain(grade.notes[0], width=160)}", style="dim")
+    return text
+
+
+def check_alone(grade: Grade) -> float | None:
+    """What the check of a task says whose judge has not said anything."""
+    return grade.check.score if grade.score is None and grade.check is not None else None
 
 
 class LiveView:
@@ -128,6 +155,9 @@ class LiveView:
                 board.ended.append(event.outcome)
                 board.slots.pop(event.outcome.slot, None)
                 self._line(outcome_text(event.outcome))
+            case TrialGraded():
+                board.graded[event.grade.key] = event.grade
+                self._line(grade_text(event.grade))
             case Notice():
                 self._line(Text(plain(event.text)))
 

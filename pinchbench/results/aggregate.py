@@ -1,18 +1,27 @@
-"""Outcomes into the aggregate: the seed's keys first, then ours (pure)."""
+"""Outcomes and grades into the aggregate: the seed's keys first, then ours (pure)."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
+from math import fsum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.model import Outcome, Reason, Status, Usage
+from pinchbench.config import DEFAULT_PASS_THRESHOLD
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
+from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pinchbench.model import TrialKey
+
+NOT_GRADED = "not_graded"  # beside the names of `Ungraded`: nobody has graded the trial yet
+NO_GRADES: Mapping[TrialKey, Grade] = MappingProxyType({})
+NO_CATEGORIES: Mapping[str, str] = MappingProxyType({})
 
 
 def aggregate(
@@ -23,27 +32,44 @@ def aggregate(
     plan: Sequence[TrialKey],
     outcomes: Sequence[Outcome],
     facts: Mapping[str, object],
+    grades: Mapping[TrialKey, Grade] = NO_GRADES,
+    categories: Mapping[str, str] = NO_CATEGORIES,
+    pass_threshold: float = DEFAULT_PASS_THRESHOLD,
 ) -> dict[str, object]:
     """Build the aggregate of a run.
 
-    `plan` gives the order of the tasks, whatever finished first; `facts` are added as they are (suite, versions).
-    `tasks` has one entry a task, with the seed's six keys; of several repetitions it holds the first one's
+    `plan` gives the order of the tasks and categories, whatever finished first; `facts` are added as they are (suite,
+    versions). `tasks` has one entry a task, with the seed's six keys; of several repetitions it holds the first one's
     workspace, the mean execution time, and the status `success` only when all succeeded. `runs` lists each.
+
+    Every planned trial has a score, and so a part in the mean, or is counted in the `left_out` beside that mean:
+    `not_run`; `infrastructure`, when it says nothing about the model (nor does one that was interrupted), whatever
+    its grade; or `ungraded`. `categories` holds the category of each task id.
     """
-    by_task: dict[str, list[Outcome]] = {key.task_id: [] for key in plan}
+    by_task: dict[str, list[_Trial]] = {key.task_id: [] for key in plan}
     for outcome in sorted(outcomes, key=lambda one: one.key):
-        by_task[outcome.key.task_id].append(outcome)
-    done = [task for task in by_task.values() if task]
-    total = sum((outcome.usage for outcome in outcomes), Usage())
+        by_task[outcome.key.task_id].append(_Trial(outcome=outcome, grade=grades.get(outcome.key)))
+    planned = Counter(key.task_id for key in plan)
+    tasks = [
+        _Task(task_id=task_id, category=categories.get(task_id), planned=planned[task_id], trials=tuple(trials))
+        for task_id, trials in by_task.items()
+    ]
+    trials = [trial for task in tasks for trial in task.trials]
+    named = dict.fromkeys(task.category for task in tasks if task.category is not None)
     return {
         "model": model,
         "run_id": run_id,
         "timestamp": timestamp,
-        "tasks": [_task(task) for task in done],
+        "tasks": [_told(task) for task in tasks if task.trials],
         **facts,
         "counts": counts(plan, outcomes),
-        "usage": msgspec.to_builtins(total),
-        "execution_time": round(sum(outcome.execution_time_s for outcome in outcomes), 3),
+        "usage": _usage(trial.outcome.usage for trial in trials),
+        "execution_time": _seconds(trial.outcome.execution_time_s for trial in trials),
+        **_totals(tasks),
+        "categories": {name: _totals([task for task in tasks if task.category == name]) for name in named},
+        "pass": _pass(tasks, pass_threshold),
+        "parts": {"automated_only": _automated_only(tasks)},
+        "judge": _judge(trial.grade.judge for trial in trials if trial.grade is not None),
     }
 
 
@@ -61,24 +87,169 @@ def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> dict[str, o
     }
 
 
-def _task(outcomes: Sequence[Outcome]) -> dict[str, object]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Trial:
+    """An outcome with its grade, if it has one."""
+
+    outcome: Outcome
+    grade: Grade | None
+
+    @property
+    def score(self) -> float | None:
+        """The number that goes into means, in 0-1. A trial that says nothing about the model has none."""
+        score = self.grade.score if self.grade is not None and self.outcome.reason.counts else None
+        return score if score is not None and 0.0 <= score <= 1.0 else None
+
+    @property
+    def ungraded(self) -> str | None:
+        """Why a trial that counts has no score; None for the others."""
+        if not self.outcome.reason.counts or self.score is not None:
+            return None
+        if self.grade is None:
+            return NOT_GRADED
+        return (self.grade.ungraded or Ungraded.GRADER_BUG).value  # no reason, or a score outside 0-1
+
+    @property
+    def automated_alone(self) -> float | None:
+        """The automated part of a hybrid grade that has no score for want of a judge's."""
+        grade = self.grade
+        if self.ungraded is None or grade is None or grade.grading_type is not GradingType.HYBRID:
+            return None
+        return grade.check.score if grade.check is not None else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Task:
+    """The trials of a task that have ended, by repetition, of those that were planned."""
+
+    task_id: str
+    category: str | None
+    planned: int
+    trials: tuple[_Trial, ...]
+
+    @property
+    def scores(self) -> list[float]:
+        return [trial.score for trial in self.trials if trial.score is not None]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        return {
+            "ungraded": sum(trial.ungraded is not None for trial in self.trials),
+            "infrastructure": sum(not trial.outcome.reason.counts for trial in self.trials),
+            "not_run": self.planned - len(self.trials),
+        }
+
+    @property
+    def grading_type(self) -> GradingType | None:
+        """That of the latest grade: a task may have been changed before it was graded again."""
+        given = [trial.grade for trial in self.trials if trial.grade is not None]
+        return max(given, key=lambda grade: (grade.graded_at, grade.key)).grading_type if given else None
+
+
+def _told(task: _Task) -> dict[str, object]:
+    outcomes = [trial.outcome for trial in task.trials]
     first = outcomes[0]
     worst = next((one for one in outcomes if one.status is not Status.SUCCESS), first)
+    scores = summarise(task.scores)
+    ungraded = Counter(trial.ungraded for trial in task.trials if trial.ungraded is not None)
     return {
-        "task_id": first.key.task_id,
+        "task_id": task.task_id,
         "status": worst.status.value,
         "timed_out": any(one.timed_out for one in outcomes),
-        "execution_time": round(sum(one.execution_time_s for one in outcomes) / len(outcomes), 3),
+        "execution_time": round(fsum(one.execution_time_s for one in outcomes) / len(outcomes), 3),
         "transcript_length": first.transcript_length,
         "workspace": first.workspace,
         "reason": worst.reason.value,
-        "usage": msgspec.to_builtins(sum((one.usage for one in outcomes), Usage())),
-        "runs": [_run(one) for one in outcomes],
+        "category": task.category,
+        "grading_type": task.grading_type.value if task.grading_type is not None else None,
+        "score": scores.mean,
+        "scores": {"n": scores.n, "mean": scores.mean, "sd": scores.sd, "min": scores.minimum, "max": scores.maximum},
+        "left_out": task.left_out,
+        "ungraded": {name: ungraded[name] for name in (*Ungraded, NOT_GRADED) if ungraded[name]},
+        "usage": _usage(one.usage for one in outcomes),
+        "runs": [_run(trial) for trial in task.trials],
     }
 
 
-def _run(outcome: Outcome) -> dict[str, object]:
-    built = msgspec.to_builtins(outcome)
-    assert isinstance(built, dict)  # noqa: S101 - an Outcome is an object in JSON
-    key = built.pop("key")
-    return {"repetition": key["repetition"], "status": outcome.status.value, "counts": outcome.reason.counts, **built}
+def _run(trial: _Trial) -> dict[str, object]:
+    outcome = trial.outcome
+    return {
+        "repetition": outcome.key.repetition,
+        "status": outcome.status.value,
+        "counts": outcome.reason.counts,
+        **_without_key(outcome),
+        "grade": _without_key(trial.grade) if trial.grade is not None else None,
+    }
+
+
+def _without_key(value: Outcome | Grade) -> dict[str, object]:
+    built = msgspec.to_builtins(value)
+    assert isinstance(built, dict)  # noqa: S101 - a dataclass is an object in JSON
+    del built["key"]
+    return built
+
+
+def _totals(tasks: Sequence[_Task]) -> dict[str, object]:
+    """The mean over tasks, and beside it what it leaves out."""
+    left_out = Counter[str]()
+    for task in tasks:
+        left_out.update(task.left_out)  # keeps the zeros too
+    without_score = sum(not task.scores for task in tasks)
+    return {
+        "score": msgspec.to_builtins(estimate([task.scores for task in tasks])),
+        "left_out": {
+            **{name: left_out[name] for name in ("ungraded", "infrastructure", "not_run")},
+            "tasks_without_score": without_score,
+        },
+    }
+
+
+def _pass(tasks: Sequence[_Task], threshold: float) -> dict[str, object]:
+    ks = pass_ks(max((task.planned for task in tasks), default=0))
+    rates = pass_rates([task.scores for task in tasks], threshold=threshold, ks=ks)
+    return {
+        "threshold": threshold,
+        "k": {
+            str(rate.k): {"pass_at_k": rate.pass_at_k, "pass_hat_k": rate.pass_hat_k, "tasks": rate.tasks}
+            for rate in rates
+        },
+    }
+
+
+def _automated_only(tasks: Sequence[_Task]) -> dict[str, object]:
+    """What is known of hybrid trials that wait for a judge: no score, so in no other mean."""
+    alone = [[trial.automated_alone for trial in task.trials] for task in tasks]
+    known = [scores for task in alone if (scores := [score for score in task if score is not None])]
+    return {
+        "tasks": len(known),
+        "trials": sum(map(len, known)),
+        "mean": summarise([fsum(scores) / len(scores) for scores in known]).mean,
+    }
+
+
+def _judge(parts: Iterable[JudgeGrade | None]) -> dict[str, object] | None:
+    """What judging cost, apart from what the agents used. None when no judge was asked."""
+    asked = [part for part in parts if part is not None and part.ungraded is not Ungraded.NO_JUDGE]
+    if not asked:
+        return None
+    costs = [part.cost_usd for part in asked if part.cost_usd is not None]
+    return {
+        "models": sorted({part.model for part in asked if part.model}),
+        "prompt_versions": sorted({part.prompt_version for part in asked if part.prompt_version}),
+        "trials": len(asked),
+        "calls": sum(part.calls for part in asked),
+        "cached": sum(part.cached for part in asked),
+        "usage": _usage(part.usage for part in asked),
+        "cost_usd": fsum(costs) if costs else None,
+        "latency_s": _seconds(part.latency_s for part in asked),
+    }
+
+
+def _usage(usages: Iterable[Usage]) -> dict[str, object]:
+    built = msgspec.to_builtins(sum(usages, Usage()))
+    assert isinstance(built, dict)  # noqa: S101 - a dataclass is an object in JSON
+    return built
+
+
+def _seconds(durations: Iterable[float]) -> float:
+    return round(fsum(durations), 3)

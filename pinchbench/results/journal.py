@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import ResultsError
-from pinchbench.results.records import Record, TrialFinished, decode, encode
+from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.model import Outcome
+    from pinchbench.model import Grade, Outcome, TrialKey
 
 MAX_RECORD_BYTES = 1024 * 1024
 MAX_GROUP = 256  # records that one fsync makes durable
@@ -28,13 +29,39 @@ MAX_GROUP = 256  # records that one fsync makes durable
 class JournalWriter:
     """Appends records and makes them durable. A context manager that owns the open file; one writer a journal."""
 
-    def __init__(self, path: Path) -> None:
-        """Create the journal; raises ResultsError when it is there already or can't be made."""
+    def __init__(self, path: Path, *, go_on: bool = False) -> None:
+        """Create the journal, or `go_on` with one that exists.
+
+        Raises ResultsError when it can't be opened, is there already (or is not), or another process writes it.
+        """
         self._path = path
+        flags = os.O_APPEND | os.O_CLOEXEC | (os.O_RDWR if go_on else os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(path, flags, 0o600)
         except OSError as error:
-            raise ResultsError(f"The journal {path} can't be created: {error.strerror}.") from error
+            raise ResultsError(f"The journal {path} can't be opened: {error.strerror}.") from error
+        try:
+            self._own()
+            if go_on:
+                self._seal()
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def _own(self) -> None:
+        """Take the lock that goes with the open file: the system lets go of it when this process ends, however."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ResultsError(f"Another pinchbench-async is writing the run {self._path.parent}.") from error
+        except OSError:
+            pass  # a file system without locks: the user must see to it that nobody else writes
+
+    def _seal(self) -> None:
+        """End a last line that was torn when its writer died, so that the next record has a line of its own."""
+        size = os.fstat(self._fd).st_size
+        if size and os.pread(self._fd, 1, size - 1) != b"\n":
+            os.write(self._fd, b"\n")
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -94,6 +121,21 @@ class Journal:
     def outcomes(self) -> tuple[Outcome, ...]:
         """The outcomes in the order in which they were written."""
         return tuple(record.outcome for record in self.records if isinstance(record, TrialFinished))
+
+    @property
+    def grades(self) -> dict[TrialKey, Grade]:
+        """The latest grade of each trial that has one."""
+        return {record.grade.key: record.grade for record in self.records if isinstance(record, GradeGiven)}
+
+    @property
+    def started(self) -> RunStarted | None:
+        """The first record, if it is whole."""
+        return next((record for record in self.records if isinstance(record, RunStarted)), None)
+
+    @property
+    def finished(self) -> RunFinished | None:
+        """How the run ended; None when its runner died."""
+        return next((record for record in reversed(self.records) if isinstance(record, RunFinished)), None)
 
 
 def read_journal(path: Path) -> Journal:

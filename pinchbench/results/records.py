@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pinchbench.model import Outcome, TrialKey  # noqa: TC001 - msgspec reads the annotations at run time
+from pinchbench.model import Grade, Outcome, TrialKey  # noqa: TC001 - msgspec reads the annotations at run time
 
 SCHEMA_VERSION = 1
 
@@ -34,14 +34,32 @@ class TrialFinished(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", ta
     outcome: Outcome
 
 
+class GradeGiven(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_field="type"):
+    """A trial was graded. The latest grade of a trial counts; the earlier ones stay."""
+
+    grade: Grade
+
+
 class RunFinished(msgspec.Struct, frozen=True, kw_only=True, tag="run_finished", tag_field="type"):
-    """The last record of a journal whose runner came to its end. `interrupted` names the signal, if one ended it."""
+    """The last record of a run whose runner came to its end.
+
+    `interrupted` names the signal, if one ended it; `stopped` says why the run ended itself early.
+    """
 
     at: float
     interrupted: str | None = None
+    stopped: str = ""
 
 
-Record = RunStarted | TrialStarted | TrialFinished | RunFinished
+class RegradeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="regrade_started", tag_field="type"):
+    """Trials of a run are graded again; `judge` holds the judge's options by name, None without one."""
+
+    at: float
+    trials: int
+    judge: dict[str, object] | None = None
+
+
+Record = RunStarted | TrialStarted | TrialFinished | GradeGiven | RunFinished | RegradeStarted
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,10 +12,11 @@ import msgspec
 from pinchbench.errors import ResultsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from pinchbench.model import TrialKey
+
+
+RUN_JSON = "run.json"
+NAMED_RUNS = 5  # in an error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +44,7 @@ class RunFiles:
     @property
     def provenance(self) -> Path:
         """What was asked and what ran it."""
-        return self.folder / "run.json"
+        return self.folder / RUN_JSON
 
     def trial(self, key: TrialKey) -> Path:
         """The folder of one trial's evidence."""
@@ -61,7 +63,26 @@ def create_run(output_dir: Path, name: str) -> RunFiles:
     return files
 
 
-def write_json(path: Path, value: Mapping[str, object]) -> None:
+def find_run(name: str, output_dir: Path) -> RunFiles:
+    """Find a run by its folder, its aggregate, its name or its id. Blocks.
+
+    Raises ResultsError, naming the newest runs of the output folder, when there is none or more than one.
+    """
+    path = Path(name)
+    folder = path.with_suffix("") if path.suffix == ".json" else path
+    if (folder / RUN_JSON).is_file():
+        folder = folder.absolute()
+        return RunFiles(output_dir=folder.parent, name=folder.name)
+    runs = sorted(found.parent.name for found in output_dir.glob(f"*/{RUN_JSON}"))
+    fitting = [run for run in runs if run == name or run.endswith(f"_{name}")]
+    if len(fitting) != 1:
+        newest = sorted(runs, key=lambda run: run.rpartition("_")[2])[-NAMED_RUNS:]
+        known = f"Known runs: {', '.join(newest)}." if newest else "It holds no runs."
+        raise ResultsError(f"{output_dir} has {'no' if not fitting else 'more than one'} run {name!r}. {known}")
+    return RunFiles(output_dir=output_dir, name=fitting[0])
+
+
+def write_json(path: Path, value: object) -> None:
     """Write JSON so that a reader sees the old file or the whole new one, also after a crash. Blocks.
 
     Raises ResultsError when it can't be written.

@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import shutil
 import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-import anyio
-from anyio import (
-    BrokenResourceError,
-    CancelScope,
-    ClosedResourceError,
-    WouldBlock,
-    create_memory_object_stream,
-    create_task_group,
-    move_on_after,
-    to_thread,
-)
+from anyio import create_memory_object_stream, create_task_group, move_on_after, to_thread
 
 from pinchbench.config import ORACLE
 from pinchbench.errors import RunInterruptedError
-from pinchbench.model import Event, Notice, RunBegan, Trial, TrialEnded
+from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.model import RunBegan, Trial
 from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw, node_version, release_warning
-from pinchbench.results.aggregate import aggregate
-from pinchbench.results.journal import JournalWriter, read_journal, write_records
-from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished
+from pinchbench.results.journal import JournalWriter
+from pinchbench.results.records import RunFinished, RunStarted
 from pinchbench.results.store import RunFiles, create_run, write_json
+from pinchbench.runner.audience import Audience, Observer
+from pinchbench.runner.finish import Result, derive_result
+from pinchbench.runner.graders import run_graders, worker_count
+from pinchbench.runner.handover import recording
 from pinchbench.runner.interrupt import Interrupt
+from pinchbench.runner.judging import open_judge
 from pinchbench.runner.plan import new_run_id, plan_trials
 from pinchbench.runner.pool import Pool
 from pinchbench.runner.provenance import provenance, versions
-from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, make_homes, own_homes, sweep_homes
+from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, make_homes, own_homes, sweep_homes
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import select_tasks
 from pinchbench.suite.solution import load_solution
 from pinchbench.workspace import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -51,14 +45,11 @@ if TYPE_CHECKING:
     from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
-    from pinchbench.model import Outcome, Suite
+    from pinchbench.grading.judge import Judge
+    from pinchbench.model import Suite
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.home import Home
-
-Observer: TypeAlias = "Callable[[MemoryObjectReceiveStream[Event]], Awaitable[None]]"
-
-EVENTS_HELD = 10_000  # for an observer that is slower than the run; what comes beyond is not shown
-OBSERVER_LIMIT_S = 2.0  # to show what is left when the run is over
+    from pinchbench.results.records import Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,29 +67,6 @@ class Prepared:
         return min(self.config.concurrency, len(self.trials))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
-    """What a run came to.
-
-    `path` is the aggregate, `folder` holds the journal, run.json and each trial's evidence. `data` is what stands in
-    the aggregate. `interrupted` names the signal that ended the run early, `problems` what was wrong with the journal.
-    """
-
-    run_id: str
-    path: Path
-    folder: Path
-    data: Mapping[str, object]
-    outcomes: tuple[Outcome, ...]
-    planned: int
-    interrupted: str | None = None
-    problems: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every planned trial ended, and in a way that says something about the model."""
-        return len(self.outcomes) == self.planned and all(one.reason.counts for one in self.outcomes)
-
-
 def prepare(config: RunConfig) -> Prepared:
     """Read the suite and plan the trials. Blocks; starts nothing and writes nothing.
 
@@ -113,13 +81,13 @@ def prepare(config: RunConfig) -> Prepared:
 async def run_benchmark(config: RunConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
     """Run a benchmark to its result.
 
-    Every trial that was started gets an outcome, which is on the disk before `observer` hears of it; the observer gets a
-    stream of events, may be slow and may fail without harm. With `handle_signals`, SIGINT, SIGTERM and SIGHUP end
+    Every trial that was started gets an outcome, and a grade where it says something about the model; both are on the
+    disk before `observer` hears of them. The observer gets a stream of events, may be slow and may fail without harm. With `handle_signals`, SIGINT, SIGTERM and SIGHUP end
     the run properly (main thread only); `Result.interrupted` names the signal then.
 
     Raises PinchBenchError (SuiteError, SelectionError, OpenClawError, ResultsError, RunInterruptedError when a signal came
     before the first trial), possibly inside an ExceptionGroup. Cancelling it ends every process it started, writes the
-    outcomes of the running trials as `interrupted`, and then raises. Needs anyio's asyncio backend: transcripts are
+    outcomes of the running trials as `interrupted`, leaves what was not graded without a grade, and then raises. Needs anyio's asyncio backend: transcripts are
     followed with aiofiles, which knows no other.
     """
     prepared = await to_thread.run_sync(prepare, config)
@@ -136,44 +104,13 @@ class _Bench:
         self._prepared = prepared
         self._scripts = scripts
         self._config = prepared.config
-        self._observer = observer
         self._run_id = new_run_id(datetime.now(UTC), secrets.token_hex(2))
         self._interrupt = Interrupt()
-        self._events, self._watched = create_memory_object_stream[Event](EVENTS_HELD)
+        self._audience = Audience(observer, self._interrupt)
 
     async def run(self, *, handle_signals: bool) -> Result:
         """The root group: signals, the observer, and the run itself."""
-        signals, watching = CancelScope(), CancelScope()
-        async with create_task_group() as root:
-            if handle_signals:
-                root.start_soon(self._listen, signals)
-            root.start_soon(self._observe, watching)
-            try:
-                result = await self._run()
-            finally:
-                signals.cancel()
-                self._events.close()
-                watching.deadline = anyio.current_time() + OBSERVER_LIMIT_S
-        return result
-
-    def _emit(self, event: Event) -> None:
-        # an observer that is slow or gone loses events; the journal has what matters
-        with suppress(WouldBlock, BrokenResourceError, ClosedResourceError):
-            self._events.send_nowait(event)
-
-    def _tell(self, sentence: str) -> None:
-        self._emit(Notice(text=sentence))
-
-    async def _listen(self, scope: CancelScope) -> None:
-        with scope:
-            await self._interrupt.listen(self._tell)
-
-    async def _observe(self, scope: CancelScope) -> None:
-        with self._watched, scope:
-            if self._observer is not None:
-                # a terminal that went away must not end the run
-                with suppress(Exception):
-                    await self._observer(self._watched)
+        return await self._audience.attend(self._run, handle_signals=handle_signals)
 
     async def _run(self) -> Result:
         root = await to_thread.run_sync(private_folder, self._config.run_root)
@@ -187,21 +124,29 @@ class _Bench:
             await to_thread.run_sync(own_homes, run_folder)
             async with AsyncExitStack() as stack:
                 scripted = await self._scripted(stack)
+                judge: Judge | None = None
                 with self._interrupt.setup:
                     openclaw, node, homes = await self._set_up(run_folder, scripted)
+                    judge = await stack.enter_async_context(
+                        open_judge(
+                            self._config.judge, openclaw=openclaw, folder=run_folder / HOMES, run_id=self._run_id
+                        )
+                    )
                 if self._interrupt.signal is not None:
                     raise RunInterruptedError(self._interrupt.signal)
                 await to_thread.run_sync(self._write_provenance, files, openclaw, node, homes)
                 began = True
-                await self._trials(files, openclaw, homes, scripted)
-            result = await to_thread.run_sync(self._finish, files)
+                scratch = await to_thread.run_sync(private_folder, run_folder / HOMES / SCRATCH)
+                grader = Grader(judge=judge, scratch=scratch)
+                await self._trials(files, openclaw, homes, scripted, grader)
+            result = await to_thread.run_sync(derive_result, files)
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
                 await to_thread.run_sync(_delete_homes, run_folder, abandon_on_cancel=True)
                 if not began:
                     await to_thread.run_sync(_delete_run, run_folder, files, abandon_on_cancel=True)
         for problem in result.problems:
-            self._tell(problem)
+            self._audience.tell(problem)
         return result
 
     async def _scripted(self, stack: AsyncExitStack) -> ScriptedModel | None:
@@ -213,11 +158,11 @@ class _Bench:
 
     async def _set_up(self, run_folder: Path, scripted: ScriptedModel | None) -> tuple[OpenClaw, str, tuple[Home, ...]]:
         for problem in self._prepared.skipped:
-            self._tell(f"Left out: {problem}")
+            self._audience.tell(f"Left out: {problem}")
         openclaw = await find_openclaw(self._config.openclaw)
         if warning := release_warning(openclaw.version):
-            self._tell(warning)
-        self._tell(f"Setting up OpenClaw {openclaw.version} for {self._prepared.slots} slots.")
+            self._audience.tell(warning)
+        self._audience.tell(f"Setting up OpenClaw {openclaw.version} for {self._prepared.slots} slots.")
         node = await node_version(openclaw)
         if any(is_long(turn.prompt) for trial in self._prepared.trials for turn in trial.task.turns):
             openclaw = await ask_message_file(openclaw)
@@ -238,76 +183,60 @@ class _Bench:
         write_json(files.provenance, facts)
 
     async def _trials(
-        self, files: RunFiles, openclaw: OpenClaw, homes: Sequence[Home], scripted: ScriptedModel | None
+        self,
+        files: RunFiles,
+        openclaw: OpenClaw,
+        homes: Sequence[Home],
+        scripted: ScriptedModel | None,
+        grader: Grader,
     ) -> None:
-        """The writer, and the agents beside it. The writer outlives every cancel: it ends when all senders have closed."""
+        """The writer, and the pipeline beside it: agents, then graders. A stop ends it from the front."""
         pool = Pool(
             config=self._config,
             openclaw=openclaw,
             run_id=self._run_id,
             files=files,
             interrupt=self._interrupt,
-            emit=self._emit,
+            emit=self._audience.emit,
             scripted=scripted,
             scripts=self._scripts,
         )
         trials = self._prepared.trials
-        self._emit(
+        self._audience.emit(
             RunBegan(
                 run_id=self._run_id, model=self._config.model, trials=len(trials), slots=len(homes), folder=files.folder
             )
         )
-        # Without bound, so that handing over an outcome never waits; the plan bounds it.
-        sender, receiver = create_memory_object_stream[Record](math.inf)
         with JournalWriter(files.journal) as journal:
-            async with create_task_group() as group:
-                group.start_soon(self._write, receiver, journal)
-                with sender:
-                    began = RunStarted(
-                        run_id=self._run_id, model=self._config.model, at=time.time(), trials=len(trials)
-                    )
-                    sender.send_nowait(began)
-                    await _agents(pool, homes, trials, sender)
-                    signal = self._interrupt.signal
-                    sender.send_nowait(RunFinished(at=time.time(), interrupted=signal.name if signal else None))
+            async with recording(journal, self._audience.emit) as records:
+                began = RunStarted(run_id=self._run_id, model=self._config.model, at=time.time(), trials=len(trials))
+                records.send_nowait(began)
+                # with room for every trial, so that agents never wait for graders
+                jobs, graded = create_memory_object_stream[GradeJob](len(trials))
+                async with create_task_group() as pipeline:
+                    pipeline.start_soon(self._grade, grader, graded, records.clone())
+                    with jobs:
+                        await _agents(pool, homes, trials, jobs, records)
+                    if self._interrupt.halted:
+                        self._audience.tell(self._interrupt.halted)
+                how = RunFinished(
+                    at=time.time(), interrupted=self._interrupt.signal_name, stopped=self._interrupt.halted
+                )
+                records.send_nowait(how)
 
-    async def _write(self, receiver: MemoryObjectReceiveStream[Record], journal: JournalWriter) -> None:
-        with CancelScope(shield=True):
-            await write_records(receiver, journal, self._written)
-
-    def _written(self, record: Record) -> None:
-        if isinstance(record, TrialFinished):
-            self._emit(TrialEnded(outcome=record.outcome))
-
-    def _finish(self, files: RunFiles) -> Result:
-        """Derive the aggregate from the journal, and from nothing else."""
-        journal = read_journal(files.journal)
-        last = journal.records[-1]
-        assert isinstance(last, RunFinished)  # noqa: S101 - the writer drained
-        plan = [trial.key for trial in self._prepared.trials]
-        data = aggregate(
-            model=self._config.model,
-            run_id=self._run_id,
-            timestamp=last.at,
-            plan=plan,
-            outcomes=journal.outcomes,
-            facts={"suite": self._config.suite, "interrupted": last.interrupted, "run": files.name},
-        )
-        write_json(files.aggregate, data)
-        return Result(
-            run_id=self._run_id,
-            path=files.aggregate,
-            folder=files.folder,
-            data=data,
-            outcomes=journal.outcomes,
-            planned=len(plan),
-            interrupted=last.interrupted,
-            problems=journal.problems,
-        )
+    async def _grade(
+        self, grader: Grader, jobs: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
+    ) -> None:
+        workers = worker_count(self._config.judge)
+        await run_graders(grader, jobs, records, workers=workers, hurry=self._interrupt.hurry)
 
 
 async def _agents(
-    pool: Pool, homes: Sequence[Home], trials: Sequence[Trial], records: MemoryObjectSendStream[Record]
+    pool: Pool,
+    homes: Sequence[Home],
+    trials: Sequence[Trial],
+    jobs: MemoryObjectSendStream[GradeJob],
+    records: MemoryObjectSendStream[Record],
 ) -> None:
     """One worker a home over one stream of trials, filled and closed up front."""
     sender, receiver = create_memory_object_stream[Trial](len(trials))
@@ -317,7 +246,7 @@ async def _agents(
     async with create_task_group() as workers:
         with receiver:
             for slot, home in enumerate(homes, 1):
-                workers.start_soon(pool.work, slot, home, receiver.clone(), records.clone())
+                workers.start_soon(pool.work, slot, home, receiver.clone(), jobs.clone(), records.clone())
 
 
 def _scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
@@ -335,7 +264,7 @@ def _scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
 
 
 def _delete_homes(run_folder: Path) -> None:
-    """Delete the homes, which hold copies of the user's credentials; workspaces stay."""
+    """Delete the homes, which hold copies of the user's credentials, and the graders' place; workspaces stay."""
     shutil.rmtree(run_folder / HOMES, ignore_errors=True)
 
 

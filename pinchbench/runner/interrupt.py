@@ -16,21 +16,39 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROPER_END_S = GRACE_S + SWEEP_S + REPORT_MARGIN_S
+STOPPING = (
+    f"no new trials; the running agents are being ended properly, which takes at most {PROPER_END_S:.0f} s, and what"
+    " has finished is graded. Once more kills them and ends the grading."
+)
+HURRYING = "Killing the running agents and ending the grading; what is there is being saved. Once more leaves at once."
 
 
 class Interrupt:
     """What the user, or the system, has asked a run to do.
 
-    `stop`: no new trials, running agents are ended properly. `hurry`: they are killed. `setup` is
-    cancelled by the first signal, when the run has not begun.
+    `stop`: no new trials, running agents are ended properly, what has finished is graded. `hurry`: they are killed,
+    and the grading stops. `setup` is cancelled by the first signal, when the run has not begun. `signal` is the first
+    one that came; `halted` says why the run itself has asked for its end.
     """
 
-    def __init__(self) -> None:
-        """Nothing has been asked yet. Create inside an event loop."""
+    def __init__(self, first: str = STOPPING, second: str = HURRYING) -> None:
+        """Nothing has been asked yet; `first` and `second` are told at the signals. Create inside an event loop."""
+        self._sentences = first, second
         self.stop = Event()
         self.hurry = Event()
         self.setup = CancelScope()
         self.signal: signal.Signals | None = None
+        self.halted = ""
+
+    @property
+    def signal_name(self) -> str | None:
+        """Such as `SIGINT`; None when no signal came."""
+        return self.signal.name if self.signal is not None else None
+
+    def halt(self, why: str) -> None:
+        """End the run properly from inside, as the first signal does; the first reason counts."""
+        self.halted = self.halted or why
+        self.stop.set()
 
     async def listen(self, tell: Callable[[str], None]) -> None:
         """Take signals until cancelled; `tell` gets a sentence for the user at each.
@@ -50,13 +68,10 @@ class Interrupt:
             self.signal = number
             self.stop.set()
             self.setup.cancel()
-            tell(
-                f"{number.name}: no new trials; the running agents are being ended properly, which takes at most"
-                f" {PROPER_END_S:.0f} s. Once more kills them."
-            )
+            tell(f"{number.name}: {self._sentences[0]}")
         elif not self.hurry.is_set():
             self.hurry.set()
-            tell("Killing the running agents; what has finished is being saved. Once more leaves at once.")
+            tell(self._sentences[1])
         else:
             # The sockets to the guardians close with the process: they end their trees within a second.
             os._exit(128 + number)

@@ -6,6 +6,7 @@ import heapq
 from typing import TYPE_CHECKING
 
 from pinchbench.model import Trial, TrialKey
+from pinchbench.runner.diagnose import SANITY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def plan_trials(tasks: Sequence[Task], *, runs: int, timeout_multiplier: float) -> tuple[Trial, ...]:
-    """Every task once, then every task again, `runs` times: an early stop leaves whole repetitions."""
+    """Every task once, then every task again, `runs` times: an early stop leaves whole repetitions.
+
+    The sanity task comes first: what keeps it from running keeps them all.
+    """
+    tasks = sorted(tasks, key=lambda task: task.task_id != SANITY)  # stable: the others stay in order
     return tuple(
         Trial(
             key=TrialKey(task_id=task.task_id, repetition=repetition),

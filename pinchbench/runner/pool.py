@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from anyio import BrokenResourceError
-
-from pinchbench.model import OutputLine, TrialActivity, TrialBegan
+from pinchbench.grading.grader import GradeJob
+from pinchbench.model import OutputLine, Reason, TrialActivity, TrialBegan
 from pinchbench.openclaw.agent import OpenClawAgent, Watch
+from pinchbench.openclaw.task_result import Evidence
 from pinchbench.process.supervise import Leave
 from pinchbench.results.records import Record, TrialFinished, TrialStarted
+from pinchbench.runner.diagnose import SANITY, diagnose
+from pinchbench.runner.handover import hand_over
 from pinchbench.runner.slots import slot_name
 from pinchbench.runner.trial import TrialPlace, run_trial
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
-    from pinchbench.model import Event, Outcome, Trial, TrialKey, Usage
+    from pinchbench.model import Event, Outcome, Task, Trial, TrialKey, Usage
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.home import Home
     from pinchbench.results.store import RunFiles
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Pool:
-    """What the workers of a run share. Each worker runs `work` with its own clones of the two streams."""
+    """What the workers of a run share. Each worker runs `work` with its own clones of the three streams."""
 
     def __init__(
         self,
@@ -61,24 +62,30 @@ class Pool:
         slot: int,
         home: Home,
         trials: MemoryObjectReceiveStream[Trial],
+        jobs: MemoryObjectSendStream[GradeJob],
         records: MemoryObjectSendStream[Record],
     ) -> None:
         """Run trials one after another until there are none left or the run is asked to stop.
 
-        Owns the two streams it is given. Records go by `send_nowait` into a stream without bound, so that an
-        outcome is handed over in a cancelled scope as well.
+        Owns the three streams it is given. Trials that say something about the model go on to be graded, by `jobs`,
+        which has room for all of them: a slow judge never holds up a slot.
         """
         agent = OpenClawAgent(
             openclaw=self._openclaw, home=home, thinking=self._config.thinking, linger_s=self._config.linger_s
         )
-        with trials, records:
+        with trials, jobs, records:
             async for trial in trials:
                 if self._interrupt.stop.is_set():
                     break
-                await self._run(trial, slot, agent, records)
+                await self._run(trial, slot, agent, jobs, records)
 
     async def _run(
-        self, trial: Trial, slot: int, agent: OpenClawAgent, records: MemoryObjectSendStream[Record]
+        self,
+        trial: Trial,
+        slot: int,
+        agent: OpenClawAgent,
+        jobs: MemoryObjectSendStream[GradeJob],
+        records: MemoryObjectSendStream[Record],
     ) -> None:
         key = trial.key
         place = TrialPlace(
@@ -91,11 +98,15 @@ class Pool:
             watch=self._watch(slot, key),
             before_turn=partial(self._play, slot, key) if self._scripted is not None else None,
         )
-        _hand_over(records, TrialStarted(key=key, slot=slot, attempt=1, at=time.time()))
+        hand_over(records, TrialStarted(key=key, slot=slot, attempt=1, at=time.time()))
         self._emit(TrialBegan(slot=slot, key=key, timeout_s=trial.timeout_s))
 
         def done(outcome: Outcome) -> None:
-            _hand_over(records, TrialFinished(outcome=outcome))
+            hand_over(records, TrialFinished(outcome=outcome))
+            if outcome.reason.counts:
+                jobs.send_nowait(grade_job(self._run_id, self._files, trial.task, outcome))
+            elif key.task_id == SANITY and self._config.fail_fast and outcome.reason is not Reason.INTERRUPTED:
+                self._interrupt.halt(diagnose(outcome))
 
         await run_trial(trial, place, done)
 
@@ -113,7 +124,15 @@ class Pool:
         self._scripted.play(slot_name(slot), key, self._scripts[key.task_id][turn])
 
 
-def _hand_over(records: MemoryObjectSendStream[Record], record: Record) -> None:
-    # the writer is gone only when it failed: then its error ends the run, and is the one to be told
-    with suppress(BrokenResourceError):
-        records.send_nowait(record)
+def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome) -> GradeJob:
+    """What the graders need to know of a trial."""
+    return GradeJob(
+        key=outcome.key,
+        task=task,
+        evidence=Evidence(folder=files.folder / outcome.evidence),
+        workspace=outcome.workspace,
+        ended_at=outcome.ended_at,
+        timeout_s=outcome.timeout_s,
+        marker=f"{run_id}/{outcome.key}/{outcome.attempt}/check",
+        not_kept=outcome.not_kept,
+    )

@@ -1,4 +1,4 @@
-"""What was asked and what ran it: the contents of run.json."""
+"""What was asked and what ran it: the making of run.json."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.process.supervise import contain_level
+from pinchbench.results.facts import RunFacts, TaskFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,25 +41,25 @@ def provenance(
     releases: Mapping[str, str],
     agents: Sequence[str],
     skipped: Sequence[str],
-) -> dict[str, object]:
-    """Everything a reader needs to know what the numbers of this run are numbers of. Holds no keys."""
+) -> RunFacts:
+    """Describe a run that is about to begin."""
     tasks = {trial.key.task_id: trial.task for trial in trials}
-    return {
-        "run_id": run_id,
-        "created_at": created_at,
-        "config": {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()},
-        "versions": dict(releases),
-        "containment": contain_level(),
-        "agents": list(agents),
-        "suite": {"folder": str(suite.root), "tasks": len(suite.tasks), "skipped_broken": list(skipped)},
-        "tasks": {
-            task_id: {
-                "digest": task.digest,
-                "category": task.category,
-                "grading_type": task.grading_type.value,
-                "timeout_s": task.timeout_s * config.timeout_multiplier,
-            }
+    return RunFacts(
+        run_id=run_id,
+        created_at=created_at,
+        config={name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()},
+        versions=dict(releases),
+        containment=contain_level(),
+        agents=list(agents),
+        suite={"folder": str(suite.root), "tasks": len(suite.tasks), "skipped_broken": list(skipped)},
+        tasks={
+            task_id: TaskFacts(
+                digest=task.digest,
+                category=task.category,
+                grading_type=task.grading_type,
+                timeout_s=task.timeout_s * config.timeout_multiplier,
+            )
             for task_id, task in tasks.items()
         },
-        "plan": [[trial.key.task_id, trial.key.repetition] for trial in trials],
-    }
+        plan=[(trial.key.task_id, trial.key.repetition) for trial in trials],
+    )

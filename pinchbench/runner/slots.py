@@ -24,13 +24,14 @@ from pinchbench.workspace import private_folder
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from pinchbench.config import RunConfig
+    from pinchbench.config import JudgeConfig, RunConfig
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.credentials import Json
     from pinchbench.openclaw.home import Home
 
 HOMES = ".homes"
+SCRATCH = "grading"  # where checks run: beside the homes, so that a dead runner's is swept with them
 OWNER = "owner"
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
 CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
@@ -73,6 +74,30 @@ async def make_homes(
         clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
         for slot in range(1, slots + 1)
     )
+
+
+async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path) -> tuple[Home, ...]:
+    """Make as many homes for judging agents as calls may run at once, below `folder`: private, and without any tool.
+
+    Raises OpenClawError when OpenClaw refuses.
+    """
+    env = private_environment(os.environ)
+    if judge.api_key_env is not None:
+        env[ENDPOINT_KEY] = os.environ[judge.api_key_env]
+    provider = None
+    if judge.base_url is not None:
+        name, _, model_id = judge.model_id.partition("/")
+        provider = name, endpoint(judge.base_url, model_id, with_key=judge.api_key_env is not None)
+    template = await make_template(
+        folder / "judge-template",
+        openclaw=openclaw,
+        model=judge.model_id,
+        user=await to_thread.run_sync(read_user_state, os.environ),
+        env=env,
+        provider=provider,
+        denied_tools=("*",),
+    )
+    return tuple(clone(template, folder / f"judge-{number}", provider) for number in range(1, judge.concurrency + 1))
 
 
 def own_homes(run_folder: Path) -> None:

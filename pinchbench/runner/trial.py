@@ -1,4 +1,4 @@
-"""The stages of one trial: workspace, agent, outcome."""
+"""The stages of one trial: workspace, agent, kept workspace, outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anyio import get_cancelled_exc_class, to_thread
 
 from pinchbench.errors import PinchBenchError
 from pinchbench.model import Outcome, Reason
-from pinchbench.workspace import fill_workspace
+from pinchbench.workspace import fill_workspace, keep_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pinchbench.results.store import RunFiles
 
 MAX_NOTE = 4000  # characters of a note in the journal
+MAX_NOT_KEPT = 100  # files that are named in the journal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +90,17 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
         watch=place.watch,
         before_turn=place.before_turn,
     )
-    return _outcome(blank, result, setup_s=prepared - began)
+    outcome = _outcome(blank, result, setup_s=prepared - began)
+    if not outcome.reason.counts:
+        return outcome  # nobody will grade it
+    try:
+        # after the whole tree is dead, so that no late write can help
+        not_kept = await to_thread.run_sync(keep_workspace, workspace, result.evidence.workspace)
+    except OSError as error:
+        return replace(
+            outcome, reason=Reason.EVIDENCE_LOST, note=f"the workspace could not be kept: {error}"[:MAX_NOTE]
+        )
+    return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
 
 
 def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:

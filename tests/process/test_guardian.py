@@ -31,6 +31,7 @@ SETTINGS = {
     "orphan_grace_s": 0.2,
     "sweep_s": 60.0,
     "output_limit_bytes": 1_000_000,
+    "max_processes": 0,
     "subreaper": True,
     "drop_lc_ctype": True,
 }
@@ -296,6 +297,95 @@ async def test_one_that_is_always_another_process_is_caught(
         ended = await guard.hear()
         await roll.all_gone()
     assert (ended["exit_code"], ended["survivors"]) == (0, [])
+
+
+CROWD = """
+import os, signal, sys, time
+from present import present
+signal.alarm(20)  # whatever happens, it is over then
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+connection = present()
+for _ in range(30):
+    if os.fork() == 0:
+        signal.alarm(20)
+        if "sessions" in sys.argv:
+            os.setsid()
+        if "zombies" in sys.argv:
+            os._exit(0)
+        if "more" in sys.argv and os.fork() == 0:
+            signal.alarm(20)
+        break
+else:
+    if "leave" in sys.argv:
+        os._exit(0)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("how", ["plain", "sessions", "zombies", "more"])
+async def test_a_tree_of_more_processes_than_it_may_have_is_killed_at_once(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall, how: str
+) -> None:
+    guard = talk(stage.python(CROWD, how), max_processes=20)
+    with fail_after(10):  # the grace is a minute
+        await roll.present()
+        await guard.hear()
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["reason"], ended["exit_code"]) == ("process_limit", -signal.SIGKILL)
+    assert ended["survivors"] == []
+
+
+async def test_those_who_are_left_over_may_not_be_a_crowd_either(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+) -> None:
+    guard = talk(stage.python(CROWD, "more", "leave"), max_processes=20)
+    with fail_after(10):  # the sweep may last a minute
+        await roll.present()
+        await guard.hear()
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["exit_code"], ended["survivors"]) == (0, [])
+    assert ended["killed"]
+
+
+async def test_a_crowd_within_the_limit_is_left_alone(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+    agent = stage.python(
+        """
+        import os, time
+        from present import present
+        connection = present()
+        for _ in range(10):
+            if os.fork() == 0:
+                time.sleep(600)
+        with open("/proc/uptime") as file:  # as long as it takes to be counted twice
+            begins = float(file.read().split()[0])
+        while True:
+            with open("/proc/uptime") as file:
+                if float(file.read().split()[0]) > begins + 0.6:
+                    os._exit(4)
+        """
+    )
+    guard = talk(agent, max_processes=20, sweep_s=0.1)
+    with fail_after(10):
+        await roll.present()
+        await guard.hear()
+        ended = await guard.hear()
+        await roll.all_gone()
+    assert (ended["reason"], ended["exit_code"]) == ("exited", 4)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or os.getuid() != 0, reason="only root goes first, on Linux")
+async def test_the_guardian_of_a_limited_tree_goes_first_and_nobody_else(
+    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+) -> None:
+    guard = talk(stage.bash("exec {stay} agent"), max_processes=20)
+    with fail_after(10):
+        (pid,) = (await roll.present()).values()
+        assert os.sched_getscheduler(guard.process.pid) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+        guard.say(b"kill\n")
+        await roll.all_gone()
 
 
 async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:

@@ -356,6 +356,24 @@ class TestFlood:
         stage.stdout.unlink()
 
 
+class TestCrowd:
+    async def test_more_processes_than_the_limit_are_all_ended(self, stage: Stage, crowd: Crowd) -> None:
+        limits = Limits(grace_s=LONG_S, sweep_s=LONG_S, max_processes=len(SHAPES) // 2)
+        with fail_after(20):
+            end = await supervise(
+                stage.spec(crowd.script(list(SHAPES), "wait; exec sleep 600"), limits=limits), timeout_s=LONG_S
+            )
+            await stage.roll.all_gone()
+        assert (end.reason, end.exit_code) == (EndReason.PROCESS_LIMIT, -signal.SIGKILL)
+
+    async def test_without_a_limit_there_may_be_many(
+        self, stage: Stage, crowd: Crowd, gate: Callable[[], None]
+    ) -> None:
+        argv = crowd.script(list(SHAPES), "read < gate")
+        end = await run_until(stage, argv, present=len(SHAPES), leave=Leave(), then=gate)
+        assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
+
+
 class TestNotStarted:
     @both_backends
     @pytest.mark.parametrize("command", ["pinchbench-no-such-command", "/no/such/command"])

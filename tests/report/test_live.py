@@ -11,8 +11,11 @@ from anyio import create_memory_object_stream, fail_after
 from rich.console import Console
 
 from pinchbench.model import (
+    CheckGrade,
     Event,
+    Grade,
     GradingType,
+    JudgeGrade,
     Notice,
     Outcome,
     OutputLine,
@@ -23,12 +26,15 @@ from pinchbench.model import (
     TrialActivity,
     TrialBegan,
     TrialEnded,
+    TrialGraded,
     TrialKey,
     Turn,
+    Ungraded,
     Usage,
 )
 from pinchbench.report.live import LiveView
 from pinchbench.report.summary import print_plan, print_summary
+from pinchbench.results.aggregate import aggregate
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 OUTCOME = Outcome(
@@ -46,6 +52,15 @@ EVENTS: list[Event] = [
     TrialActivity(slot=1, key=KEY, text="exec ls\x1b[2J", usage=Usage(total_tokens=7)),
     OutputLine(key=KEY, stream="stderr", text="careful\x07"),
     TrialEnded(outcome=OUTCOME),
+    TrialGraded(grade=Grade(key=KEY, grading_type=GradingType.AUTOMATED, score=0.5)),
+    TrialGraded(
+        grade=Grade(
+            key=KEY,
+            grading_type=GradingType.AUTOMATED,
+            ungraded=Ungraded.CHECK_RAISED,
+            notes=("ValueError: \x1b[31mno",),
+        )
+    ),
     Notice(text="SIGINT: no new trials."),
 ]
 
@@ -68,7 +83,15 @@ async def test_without_a_terminal_every_event_is_a_plain_line_with_its_time() ->
     assert "\x1b" not in text
     assert "\x07" not in text
     lines = text.splitlines()
-    assert [line[10:].split()[0] for line in lines] == ["mock/m1:", "started", "task_a", "provider_error", "SIGINT:"]
+    assert [line[10:].split()[0] for line in lines] == [
+        "mock/m1:",
+        "started",
+        "task_a",
+        "provider_error",
+        "graded",
+        "ungraded",
+        "SIGINT:",
+    ]
     assert all(line[2] == line[5] == ":" for line in lines)
 
 
@@ -128,16 +151,68 @@ async def test_on_a_terminal_what_is_drawn_goes_away_and_the_lines_stay() -> Non
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
 
-def test_the_summary_names_what_says_nothing_about_the_model_and_where_to_look() -> None:
+def _summary(outcomes: list[Outcome], grades: list[Grade], *, planned: int = 0) -> str:
     console = Console(file=io.StringIO(), width=160)
-
-    print_summary(console, [OUTCOME], planned=3, folder=Path("results/r"))
-
+    given = {grade.key: grade for grade in grades}
+    missing = [TrialKey(task_id=f"task_z{number}", repetition=1) for number in range(planned - len(outcomes))]
+    data = aggregate(
+        model="mock/m1",
+        run_id="r",
+        timestamp=1.5,
+        plan=[*(outcome.key for outcome in outcomes), *missing],
+        outcomes=outcomes,
+        facts={},
+        grades=given,
+        categories={"task_a": "coding", "task_b": "writing"},
+    )
+    print_summary(console, data, outcomes, given, folder=Path("results/r"))
     assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    return console.file.getvalue()
+
+
+def _done(task_id: str, repetition: int = 1) -> Outcome:
+    return Outcome(key=TrialKey(task_id=task_id, repetition=repetition), reason=Reason.COMPLETED, digest="d")
+
+
+def test_the_summary_names_what_says_nothing_about_the_model_and_where_to_look() -> None:
+    text = _summary([OUTCOME], [], planned=3)
+
     assert "1 of 3 trials" in text
     assert "task_a: provider_error (says nothing about the model; counted for nobody) 401" in text
     assert "results/r/trials/task_a/1" in text
+    assert "No score: no trial has one." in text
+    assert "0 ungraded, 1 that say nothing about the model, 2 not run" in text
+    assert "\x1b" not in text
+
+
+def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() -> None:
+    judge = JudgeGrade(score=0.5, model="judge-1", calls=2, cached=1, usage=Usage(requests=2, total_tokens=2400))
+    judged = Grade(key=_done("task_a", 2).key, grading_type=GradingType.LLM_JUDGE, score=0.5, judge=judge)
+    alone = Grade(
+        key=_done("task_c").key,
+        grading_type=GradingType.HYBRID,
+        ungraded=Ungraded.NO_JUDGE,
+        check=CheckGrade(score=0.9),
+        notes=("no judge \x1b[31mwas asked for",),
+    )
+    full = Grade(key=KEY, grading_type=GradingType.AUTOMATED, score=1.0)
+    zero = Grade(key=_done("task_b").key, grading_type=GradingType.AUTOMATED, score=0.0)
+    outcomes = [_done("task_a"), _done("task_a", 2), _done("task_b"), _done("task_c")]
+
+    text = _summary(outcomes, [full, judged, zero, alone])
+
+    assert re.search(r"Score 0\.375 \(95 % interval 0\.\d+ to [01]\.\d+\), the mean of 2 tasks \(3 trials\)\.", text)
+    assert "By category: coding 0.75 (1), writing 0.00 (1)." in text
+    assert "Passed (score of 0.8 or more): pass@1 25%, pass@2 100%, pass^2 0%." in text
+    assert (
+        "Left out of the score: 1 ungraded, 0 that say nothing about the model, 0 not run; tasks without any score: 1."
+        in text
+    )
+    assert "Without their judge, the checks of 1 task give 0.90; not in the score." in text
+    assert "task_c: ungraded, no_judge (its check alone gives 0.90) no judge  [31mwas asked for" in text
+    assert "Judge judge-1: 2 calls for 1 trial, 1 from the cache, 2.4k tokens, cost not told" in text
+    rows = {line.split()[0]: line.split()[3] for line in text.splitlines()[1:5]}
+    assert rows == {"task_a": "1.00", "task_a@2": "0.50", "task_b": "0.00", "task_c": "ungraded"}
     assert "\x1b" not in text
 
 

@@ -1,19 +1,33 @@
-"""The aggregate is a function of the outcomes, not of their order."""
+"""The aggregate is a function of the outcomes and grades, not of their order; no trial counts that should not."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinchbench.model import Outcome, Reason, TrialKey, Usage
+from pinchbench.model import (
+    CheckGrade,
+    Grade,
+    GradingType,
+    JudgeGrade,
+    Outcome,
+    Reason,
+    TrialKey,
+    Ungraded,
+    Usage,
+)
 from pinchbench.results.aggregate import aggregate, counts
+from pinchbench.results.statistics import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 PLAN = [TrialKey(task_id=task, repetition=number) for number in (1, 2) for task in ("task_b", "task_a")]
 
@@ -33,36 +47,69 @@ def outcome(
     )
 
 
-def build(outcomes: Sequence[Outcome], plan: Sequence[TrialKey] = PLAN) -> dict[str, object]:
-    return aggregate(model="m", run_id="r", timestamp=1.5, plan=plan, outcomes=outcomes, facts={"suite": "all"})
+def build(
+    outcomes: Sequence[Outcome],
+    plan: Sequence[TrialKey] = PLAN,
+    grades: Sequence[Grade] = (),
+    categories: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    return aggregate(
+        model="m",
+        run_id="r",
+        timestamp=1.5,
+        plan=plan,
+        outcomes=outcomes,
+        facts={"suite": "all"},
+        grades={one.key: one for one in grades},
+        categories=categories or {},
+    )
 
 
-def tasks(data: dict[str, object]) -> list[dict[str, object]]:
-    found = data["tasks"]
-    assert isinstance(found, list)
-    return found
+def grade(
+    key: TrialKey,
+    score: float | None = None,
+    ungraded: Ungraded | None = None,
+    *,
+    grading_type: GradingType = GradingType.AUTOMATED,
+    check: CheckGrade | None = None,
+    judge: JudgeGrade | None = None,
+    graded_at: float = 0.0,
+) -> Grade:
+    return Grade(
+        key=key,
+        grading_type=grading_type,
+        score=score,
+        ungraded=ungraded,
+        check=check,
+        judge=judge,
+        graded_at=graded_at,
+        breakdown={} if score is None else {"all": score},
+    )
+
+
+def keys(*tasks: str, runs: int = 1) -> list[TrialKey]:
+    return [TrialKey(task_id=task, repetition=number) for number in range(1, runs + 1) for task in tasks]
 
 
 @given(st.permutations([outcome(key, took_s=0.1 * number) for number, key in enumerate(PLAN)]))
 def test_the_order_in_which_trials_ended_changes_nothing(outcomes: list[Outcome]) -> None:
     expected = build([outcome(key, took_s=0.1 * number) for number, key in enumerate(PLAN)])
     assert build(outcomes) == expected
-    assert [task["task_id"] for task in tasks(expected)] == ["task_b", "task_a"]
+    assert [task["task_id"] for task in expected["tasks"]] == ["task_b", "task_a"]
 
 
 def test_a_task_has_the_seeds_keys_first_and_then_ours() -> None:
-    [task] = tasks(build([outcome(PLAN[0])], PLAN[:1]))
+    [task] = build([outcome(PLAN[0])], PLAN[:1])["tasks"]
     assert list(task)[:6] == ["task_id", "status", "timed_out", "execution_time", "transcript_length", "workspace"]
     assert list(task.values())[:6] == ["task_b", "success", False, 1.0, 5, "/w/task_b"]
 
 
 def test_of_several_runs_the_mean_time_the_first_workspace_and_the_worst_status_are_told() -> None:
     outcomes = [outcome(PLAN[0]), outcome(PLAN[2], Reason.TIMED_OUT, took_s=4.0, timed_out=True)]
-    [task] = tasks(build(outcomes, [PLAN[0], PLAN[2]]))
+    [task] = build(outcomes, [PLAN[0], PLAN[2]])["tasks"]
     assert (task["status"], task["reason"], task["timed_out"]) == ("timeout", "timed_out", True)
     assert (task["execution_time"], task["workspace"], task["transcript_length"]) == (2.5, "/w/task_b", 5)
     runs = task["runs"]
-    assert isinstance(runs, list)
     assert [(run["repetition"], run["status"], run["workspace"]) for run in runs] == [
         (1, "success", "/w/task_b"),
         (2, "timeout", "/w/task_b@2"),
@@ -87,9 +134,9 @@ def test_counts_say_what_was_planned_run_and_left_out() -> None:
 
 def test_a_task_without_an_outcome_is_not_listed_and_an_empty_run_is_valid() -> None:
     data = build([outcome(PLAN[0])])
-    assert [task["task_id"] for task in tasks(data)] == ["task_b"]
+    assert [task["task_id"] for task in data["tasks"]] == ["task_b"]
     empty = build([])
-    assert tasks(empty) == []
+    assert empty["tasks"] == []
     assert empty["execution_time"] == 0
     json.dumps(empty)
 
@@ -99,3 +146,248 @@ def test_every_reason_is_counted_once() -> None:
     told = counts(plan, [outcome(key, reason) for key, reason in zip(plan, Reason, strict=True)])
     assert told["reasons"] == {reason.value: 1 for reason in Reason}
     assert told["left_out"] == sum(not reason.counts for reason in Reason)
+
+
+# Scores
+
+
+def test_the_call_without_grades_leaves_every_trial_ungraded() -> None:
+    data = aggregate(
+        model="m", run_id="r", timestamp=1.5, plan=PLAN, outcomes=[outcome(PLAN[0])], facts={"suite": "all"}
+    )
+    assert list(data)[:5] == ["model", "run_id", "timestamp", "tasks", "suite"]
+    assert data["score"] == {"mean": None, "low": None, "high": None, "tasks": 0, "trials": 0}
+    assert data["left_out"] == {"ungraded": 1, "infrastructure": 0, "not_run": 3, "tasks_without_score": 2}
+    assert data["categories"] == {}
+    assert data["judge"] is None
+    assert data["parts"] == {"automated_only": {"tasks": 0, "trials": 0, "mean": None}}
+
+
+def test_a_task_has_the_mean_and_spread_of_its_scored_trials_and_says_what_they_leave_out() -> None:
+    plan = keys("task_a", runs=7)
+    ends = [Reason.COMPLETED, Reason.TIMED_OUT, Reason.COMPLETED, Reason.COMPLETED, Reason.PROVIDER_ERROR]
+    outcomes = [outcome(key, reason) for key, reason in zip(plan, ends, strict=False)]
+    outcomes.append(outcome(plan[5], Reason.INTERRUPTED))
+    grades = [
+        grade(plan[0], 1.0),
+        grade(plan[1], 0.5),
+        grade(plan[2], None, Ungraded.CHECK_RAISED),
+        grade(plan[4], 0.0),  # the endpoint was down: the check found nothing, and says nothing
+    ]
+    data = build(outcomes, plan, grades, {"task_a": "research"})
+    [task] = data["tasks"]
+    assert (task["category"], task["grading_type"], task["score"]) == ("research", "automated", 0.75)
+    assert task["scores"] == {"n": 2, "mean": 0.75, "sd": pytest.approx(math.sqrt(0.125)), "min": 0.5, "max": 1.0}
+    assert task["left_out"] == {"ungraded": 2, "infrastructure": 2, "not_run": 1}
+    assert task["ungraded"] == {"check_raised": 1, "not_graded": 1}
+    assert data["left_out"] == {**task["left_out"], "tasks_without_score": 0}
+    assert data["score"] == msgspec.to_builtins(estimate([[1.0, 0.5]]))
+
+
+def test_a_trials_own_grade_stands_beside_its_outcome() -> None:
+    plan = keys("task_a", runs=2)
+    given_grade = grade(plan[0], 0.5, judge=JudgeGrade(score=0.5, votes=(0.5,)), graded_at=7.0)
+    [task] = build([outcome(key) for key in plan], plan, [given_grade])["tasks"]
+    first, second = task["runs"]
+    assert "key" not in first["grade"]
+    assert first["grade"] == {name: at for name, at in msgspec.to_builtins(given_grade).items() if name != "key"}
+    assert second["grade"] is None
+
+
+def test_a_task_graded_again_after_a_change_has_its_latest_grading_type() -> None:
+    plan = keys("task_a", runs=2)
+    grades = [
+        grade(plan[0], 1.0, grading_type=GradingType.HYBRID, graded_at=2.0),
+        grade(plan[1], 1.0, grading_type=GradingType.AUTOMATED, graded_at=1.0),
+    ]
+    [task] = build([outcome(key) for key in plan], plan, grades)["tasks"]
+    assert task["grading_type"] == "hybrid"
+    [task] = build([outcome(key) for key in plan], plan)["tasks"]
+    assert task["grading_type"] is None
+
+
+@pytest.mark.parametrize("score", [1.5, -0.1, math.nan, None])
+def test_a_grade_with_neither_a_score_in_0_to_1_nor_a_reason_is_no_score(score: float | None) -> None:
+    plan = keys("task_a")
+    data = build([outcome(plan[0])], plan, [grade(plan[0], score)])
+    assert data["tasks"][0]["ungraded"] == {"grader_bug": 1}
+    assert data["score"]["mean"] is None
+
+
+def test_each_task_weighs_the_same_and_a_task_without_a_score_is_counted() -> None:
+    plan = [*keys("task_a", "task_b", "task_c"), TrialKey(task_id="task_a", repetition=2)]
+    grades = [grade(plan[0], 1.0), grade(plan[3], 1.0), grade(plan[1], 0.0)]
+    data = build([outcome(plan[0]), outcome(plan[1]), outcome(plan[3])], plan, grades)
+    score = data["score"]
+    assert (score["mean"], score["tasks"], score["trials"]) == (0.5, 2, 3)
+    assert 0.0 <= score["low"] < 0.5 < score["high"] <= 1.0
+    assert data["left_out"] == {"ungraded": 0, "infrastructure": 0, "not_run": 1, "tasks_without_score": 1}
+
+
+def test_categories_stand_in_the_plans_order_each_with_what_it_leaves_out() -> None:
+    plan = keys("task_3", "task_1", "task_2", "task_4")
+    outcomes = [outcome(plan[0]), outcome(plan[1]), outcome(plan[2], Reason.NO_TRANSCRIPT)]
+    grades = [grade(plan[0], 1.0), grade(plan[1], 0.5)]
+    data = build(outcomes, plan, grades, {"task_1": "b", "task_2": "a", "task_3": "b", "task_4": "a"})
+    assert list(data["categories"]) == ["b", "a"]
+    assert data["categories"]["b"] == {
+        "score": msgspec.to_builtins(estimate([[1.0], [0.5]])),
+        "left_out": {"ungraded": 0, "infrastructure": 0, "not_run": 0, "tasks_without_score": 0},
+    }
+    assert data["categories"]["a"] == {
+        "score": {"mean": None, "low": None, "high": None, "tasks": 0, "trials": 0},
+        "left_out": {"ungraded": 0, "infrastructure": 1, "not_run": 1, "tasks_without_score": 2},
+    }
+
+
+def test_pass_rates_are_told_for_each_k_up_to_the_planned_runs() -> None:
+    plan = keys("task_a", "task_b", runs=3)
+    scored = {"task_a": (1.0, 0.0, 0.8), "task_b": (0.9, 0.9)}
+    grades = [grade(key, scored[key.task_id][key.repetition - 1]) for key in plan[:5]]
+    data = build([outcome(key) for key in plan], plan, grades)
+    assert data["pass"] == {
+        "threshold": 0.8,
+        "k": {
+            "1": {"pass_at_k": pytest.approx(5 / 6), "pass_hat_k": pytest.approx(5 / 6), "tasks": 2},
+            "2": {"pass_at_k": 1.0, "pass_hat_k": pytest.approx(2 / 3), "tasks": 2},
+            "3": {"pass_at_k": 1.0, "pass_hat_k": 0.0, "tasks": 1},
+        },
+    }
+
+
+# Parts and the judge
+
+
+def hybrid(key: TrialKey, automated: float, judged: JudgeGrade) -> Grade:
+    return grade(
+        key,
+        None if judged.score is None else (automated + judged.score) / 2,
+        judged.ungraded,
+        grading_type=GradingType.HYBRID,
+        check=CheckGrade(score=automated),
+        judge=judged,
+    )
+
+
+def test_the_automated_part_of_a_hybrid_task_without_a_judge_is_told_apart_from_every_mean() -> None:
+    plan = keys("task_a", "task_b", "task_c", "task_d", "task_e", runs=2)
+    nobody, away = JudgeGrade(ungraded=Ungraded.NO_JUDGE), JudgeGrade(ungraded=Ungraded.JUDGE_UNREACHABLE)
+    outcomes = [outcome(key, Reason.EVIDENCE_LOST if key.task_id == "task_e" else Reason.COMPLETED) for key in plan]
+    grades = [
+        hybrid(plan[0], 1.0, nobody),
+        hybrid(plan[5], 0.5, nobody),
+        hybrid(plan[1], 0.25, away),
+        hybrid(plan[2], 0.0, JudgeGrade(score=1.0)),
+        grade(plan[3], None, Ungraded.NO_JUDGE, grading_type=GradingType.LLM_JUDGE, judge=nobody),
+        hybrid(plan[4], 0.0, nobody),  # says nothing about the model
+    ]
+    data = build(outcomes, plan, grades)
+    assert data["parts"] == {"automated_only": {"tasks": 2, "trials": 3, "mean": 0.5}}
+    assert (data["score"]["mean"], data["score"]["tasks"], data["score"]["trials"]) == (0.5, 1, 1)
+    assert data["tasks"][0]["score"] is None
+    assert data["tasks"][0]["ungraded"] == {"no_judge": 2}
+
+
+def test_what_judging_cost_is_summed_apart_from_what_the_agents_used() -> None:
+    plan = keys("task_a", "task_b", "task_c")
+    first = JudgeGrade(
+        score=1.0,
+        model="judge/two",
+        prompt_version="1",
+        usage=Usage(requests=3, input_tokens=100),
+        cost_usd=0.25,
+        latency_s=1.23456,
+        calls=3,
+    )
+    second = replace(first, model="judge/one", cost_usd=None, calls=0, cached=1, usage=Usage(), latency_s=0.0)
+    failed = JudgeGrade(ungraded=Ungraded.JUDGE_REFUSED, model="judge/one", prompt_version="1", calls=1)
+    parts = zip(plan, (first, second, failed), strict=True)
+    grades = [grade(key, part.score, part.ungraded, judge=part) for key, part in parts]
+    data = build([outcome(key) for key in plan], plan, grades)
+    assert data["judge"] == {
+        "models": ["judge/one", "judge/two"],
+        "prompt_versions": ["1"],
+        "trials": 3,
+        "calls": 4,
+        "cached": 1,
+        "usage": {**msgspec.to_builtins(Usage()), "requests": 3, "input_tokens": 100},
+        "cost_usd": 0.25,
+        "latency_s": 1.235,
+    }
+    assert data["usage"]["requests"] == 3
+    assert data["usage"]["input_tokens"] == 30
+    free = build([outcome(plan[1])], plan, grades[1:2])["judge"]
+    assert free["cost_usd"] is None
+
+
+def test_without_a_judge_there_is_nothing_to_tell_about_one() -> None:
+    plan = keys("task_a")
+    assert build([outcome(plan[0])], plan, [grade(plan[0], 1.0)])["judge"] is None
+    nobody = hybrid(plan[0], 1.0, JudgeGrade(ungraded=Ungraded.NO_JUDGE))
+    assert build([outcome(plan[0])], plan, [nobody])["judge"] is None
+
+
+# Properties
+
+SCORED = st.one_of(st.none(), st.floats(0, 1))
+TRIALS = st.lists(st.tuples(st.sampled_from(list(Reason)), SCORED), max_size=4)
+
+
+def run_of(by_task: Sequence[Sequence[tuple[Reason, float | None]]]) -> tuple[list[Outcome], list[Grade]]:
+    ended = {
+        TrialKey(task_id=f"task_{task}", repetition=number): end
+        for task, ends in enumerate(by_task)
+        for number, end in enumerate(ends, 1)
+    }
+    grades = [grade(key, score, Ungraded.CHECK_DIED if score is None else None) for key, (_, score) in ended.items()]
+    return [outcome(key, reason) for key, (reason, _) in ended.items()], grades
+
+
+@given(st.lists(TRIALS, max_size=5))
+@settings(max_examples=60)
+def test_every_planned_trial_has_a_score_or_is_left_out_once(
+    by_task: Sequence[Sequence[tuple[Reason, float | None]]],
+) -> None:
+    plan = keys(*(f"task_{task}" for task in range(len(by_task))), runs=4)
+    outcomes, grades = run_of(by_task)
+    data = build(outcomes, plan, grades, {"task_0": "a", "task_1": "b", "task_2": "a", "task_3": "b", "task_4": "a"})
+    assert data["score"]["tasks"] + data["left_out"]["tasks_without_score"] == len(by_task)
+    kinds = ("ungraded", "infrastructure", "not_run")
+    assert data["score"]["trials"] + sum(data["left_out"][kind] for kind in kinds) == len(plan)
+    assert data["left_out"]["infrastructure"] == data["counts"]["left_out"]
+    assert data["left_out"]["not_run"] == data["counts"]["not_run"]
+    for task in data["tasks"]:
+        assert task["scores"]["n"] + sum(task["left_out"].values()) == 4
+        assert sum(task["ungraded"].values()) == task["left_out"]["ungraded"]
+    for kind in (*kinds, "tasks_without_score"):
+        assert sum(part["left_out"][kind] for part in data["categories"].values()) == data["left_out"][kind]
+    json.dumps(data, allow_nan=False)
+
+
+@given(
+    st.lists(TRIALS, max_size=4),
+    st.lists(st.tuples(st.sampled_from([reason for reason in Reason if not reason.counts]), SCORED), max_size=4),
+)
+@settings(max_examples=60)
+def test_trials_that_say_nothing_about_the_model_never_change_a_mean(
+    by_task: Sequence[Sequence[tuple[Reason, float | None]]], lost: Sequence[tuple[Reason, float | None]]
+) -> None:
+    plan = keys(*(f"task_{task}" for task in range(5)), runs=8)
+    before = build(run_of(by_task)[0], plan, run_of(by_task)[1])
+    more = [*([*ends, *lost] for ends in by_task), lost]
+    after = build(run_of(more)[0], plan, run_of(more)[1])
+    for name in ("score", "pass", "parts"):
+        assert after[name] == before[name]
+    assert after["left_out"]["ungraded"] == before["left_out"]["ungraded"]
+
+
+@given(st.permutations(range(8)))
+@settings(max_examples=50)
+def test_the_same_journal_gives_the_same_bytes_whatever_ended_first(order: list[int]) -> None:
+    by_task = [[(Reason.COMPLETED, 0.1 * task + 0.3 * number) for number in range(2)] for task in range(4)]
+    plan = keys(*(f"task_{task}" for task in range(4)), runs=2)
+    outcomes, grades = run_of(by_task)
+    outcomes = [replace(one, usage=Usage(cost_usd=0.1 * number)) for number, one in enumerate(outcomes)]
+    usual = build(outcomes, plan, grades)
+    other = build([outcomes[place] for place in order], plan, [grades[place] for place in reversed(order)])
+    assert msgspec.json.encode(other) == msgspec.json.encode(usual)

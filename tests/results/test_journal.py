@@ -12,9 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.errors import ResultsError
-from pinchbench.model import Outcome, Reason, TrialKey, Usage
+from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
 from pinchbench.results.journal import MAX_GROUP, MAX_RECORD_BYTES, JournalWriter, read_journal, write_records
-from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, TrialStarted, decode, encode
+from pinchbench.results.records import (
+    GradeGiven,
+    Record,
+    RegradeStarted,
+    RunFinished,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+    decode,
+    encode,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +148,7 @@ def test_a_journal_that_is_not_there_is_an_error_but_an_empty_one_is_none(tmp_pa
 def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"precious")
-    with pytest.raises(ResultsError, match="can't be created: File exists"):
+    with pytest.raises(ResultsError, match="can't be opened: File exists"):
         JournalWriter(path)
     assert path.read_bytes() == b"precious"
 
@@ -219,3 +229,50 @@ async def test_a_record_that_could_not_be_written_is_told_to_nobody(tmp_path: Pa
     with pytest.raises(ResultsError):
         await write_records(receiver, journal, told.append)
     assert told == []
+
+
+def grade(number: int, score: float | None) -> GradeGiven:
+    key = TrialKey(task_id=f"task_{number}", repetition=1)
+    judge = JudgeGrade(score=score, votes=(0.5, 1.0), reply="\x00é")
+    check = CheckGrade(ungraded=Ungraded.CHECK_DIED, breakdown={"a": 0.5})
+    return GradeGiven(
+        grade=Grade(key=key, grading_type=GradingType.HYBRID, score=score, check=check, judge=judge, graded_at=1.5)
+    )
+
+
+def test_a_grade_comes_back_as_it_was_and_the_latest_of_a_trial_counts(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([STARTED, grade(1, 0.25), grade(2, None)])
+        journal.append([FINISHED, RegradeStarted(at=3.0, trials=1, judge={"model": "m"}), grade(1, 0.75)])
+    read = read_journal(tmp_path / "journal.jsonl")
+    assert read.problems == ()
+    assert [one.score for one in read.grades.values()] == [0.75, None]
+    assert read.records[1] == grade(1, 0.25)
+    assert (read.started, read.finished) == (STARTED, FINISHED)
+
+
+def test_a_journal_that_is_gone_on_with_keeps_what_it_held_and_seals_a_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(encode(STARTED) + encode(finished())[:20])
+    with JournalWriter(path, go_on=True) as journal:
+        journal.append([grade(1, 1.0)])
+    read = read_journal(path)
+    assert read.records == (STARTED, grade(1, 1.0))
+    assert [problem.rpartition(":")[0].partition(": ")[0] for problem in read.problems] == [f"{path}:2"]
+    assert read.finished is None
+
+
+def test_a_journal_has_one_writer_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with JournalWriter(path) as journal:
+        with pytest.raises(ResultsError, match="Another pinchbench-async is writing the run"):
+            JournalWriter(path, go_on=True)
+        journal.append([STARTED])
+    with JournalWriter(path, go_on=True) as journal:
+        journal.append([FINISHED])
+    assert read_journal(path).records == (STARTED, FINISHED)
+
+
+def test_a_journal_that_is_not_there_is_not_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="can't be opened: No such file"):
+        JournalWriter(tmp_path / "journal.jsonl", go_on=True)

@@ -10,7 +10,7 @@ import pytest
 
 from pinchbench.errors import ResultsError
 from pinchbench.model import TrialKey
-from pinchbench.results.store import create_run, write_json
+from pinchbench.results.store import create_run, find_run, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,3 +69,23 @@ def test_a_folder_in_the_files_place_or_a_missing_folder_is_told(tmp_path: Path)
     for path in (tmp_path / "a.json", tmp_path / "missing" / "a.json"):
         with pytest.raises(ResultsError, match="can't be written"):
             write_json(path, {})
+
+
+def test_a_run_is_found_by_folder_aggregate_name_and_id(tmp_path: Path) -> None:
+    for name in ("m_20260101-000000-aaaa", "n_20260101-000000-bbbb"):
+        write_json(create_run(tmp_path, name).provenance, {})
+    name = "m_20260101-000000-aaaa"
+    for said in (str(tmp_path / name), str(tmp_path / f"{name}.json"), name, "20260101-000000-aaaa"):
+        found = find_run(said, tmp_path)
+        assert (found.folder, found.name) == (tmp_path / name, name)
+
+
+def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match=r"has no run 'x'. It holds no runs."):
+        find_run("x", tmp_path)
+    write_json(create_run(tmp_path, "m_1").provenance, {})
+    write_json(create_run(tmp_path, "n_1").provenance, {})
+    with pytest.raises(ResultsError, match=r"has no run 'x'. Known runs: m_1, n_1."):
+        find_run("x", tmp_path)
+    with pytest.raises(ResultsError, match="has more than one run '1'"):
+        find_run("1", tmp_path)

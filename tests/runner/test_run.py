@@ -23,13 +23,14 @@ from pinchbench.model import (
     TrialActivity,
     TrialBegan,
     TrialEnded,
+    TrialGraded,
     TrialKey,
 )
 from pinchbench.openclaw.home import PrivateHome
 from pinchbench.openclaw.transcript import parse_line
 from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, TrialStarted
-from pinchbench.runner.bench import Result, prepare, run_benchmark
+from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, TrialStarted
+from pinchbench.runner.bench import prepare, run_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from fakes import Guest
     from pinchbench.model import Outcome
+    from pinchbench.runner.finish import Result
 
 pytestmark = pytest.mark.anyio
 
@@ -95,6 +97,7 @@ async def test_every_situation_has_its_name_and_nothing_is_lost_or_left(tmp_path
         RunStarted: 1,
         TrialStarted: len(SCENARIOS),
         TrialFinished: len(SCENARIOS),
+        GradeGiven: sum(reason.counts for _, _, reason in SCENARIOS.values()),
         RunFinished: 1,
     }
     assert outcomes["task_answers"].store == store
@@ -241,7 +244,7 @@ async def test_an_observer_hears_the_run_in_order(tmp_path: Path) -> None:
     assert shown == ["one", "two", "All done."]
     activity = [event for event in heard if isinstance(event, TrialActivity)]
     assert {event.text for event in activity} <= {"write out.txt", "All done."}
-    assert heard[-1] == TrialEnded(outcome=result.outcomes[0])
+    assert heard[-2:] == [TrialEnded(outcome=result.outcomes[0]), TrialGraded(grade=result.grades[key])]
 
 
 async def test_an_observer_that_fails_or_never_reads_does_no_harm(tmp_path: Path) -> None:

@@ -1,0 +1,388 @@
+"""The child that runs one check: its limits, its clock, its transcript, and the answer it gives.
+
+Run as `python -I -X utf8 -m pinchbench.grading.check_child` with a spec (JSON) on stdin. The answer is written to a
+file that only the spec names, with the spec's nonce in it, and counts only when the child then ends with exit code 0:
+printing can't forge one, and programs that the check starts would have to read this process's memory. (It could be
+made unreadable, but then nobody could tell a copy of it by its marker and end it, should its guardian die.) Code that
+runs in this very process is trusted not to look for the nonce. Programs that a check starts have the real clock.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import inspect
+import json
+import linecache
+import math
+import os
+import re
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from numbers import Real
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING
+
+from pinchbench.openclaw.transcript import parse_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CHECK = "<check>"  # what tracebacks call the check's file
+FILE_BYTES = 256 * 1024 * 1024  # of a file that is written; the largest that is kept of a workspace too
+DATA_BYTES = 2 * 1024 * 1024 * 1024
+OPEN_FILES = 1024
+PROCESSES = 512  # and threads, beyond those that this user has already
+SPARE_BYTES = 64 * 1024 * 1024  # with what the check may not have, its end is reported
+SPARE_FILES = 16
+MAX_CRITERIA = 500  # of the breakdown; the score is over all
+MAX_KEY = 200  # characters of a criterion's name
+MAX_NOTES = 20
+MAX_MESSAGE = 500  # characters of an exception's text
+MAX_TRACE = 64 * 1024  # characters of a traceback
+
+# Bound before a check can replace them.
+encode = json.JSONEncoder().encode
+open_file, write_bytes, close_file, end_process = os.open, os.write, os.close, os._exit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What became of the check: `kind` is `scored`, `raised`, `no_memory`, `no_scores` or `lost`.
+
+    `message` says why there is no score, `trace` holds the whole traceback.
+    """
+
+    kind: str
+    score: float | None = None
+    breakdown: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    message: str = ""
+    trace: str = ""
+
+
+def limit(timeout_s: float) -> None:
+    """Bound what this process, and each that it starts, may use."""
+    cpu_s = math.ceil(timeout_s) + 1
+    _set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
+    _set_limit(resource.RLIMIT_FSIZE, FILE_BYTES)
+    _set_limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES + SPARE_FILES)
+    if sys.platform.startswith("linux"):
+        # Not the address space: programs that reserve much more of it than they use, such as Node, must still start.
+        _set_limit(resource.RLIMIT_DATA, DATA_BYTES, DATA_BYTES + SPARE_BYTES)
+        if os.getuid() != 0:  # the kernel does not enforce it for root; the guardian's count holds for everybody
+            _set_limit(resource.RLIMIT_NPROC, _own_threads() + PROCESSES)
+
+
+def _set_limit(which: int, soft: int, hard: int | None = None) -> None:
+    _, highest = resource.getrlimit(which)
+    hard = soft if hard is None else hard
+    if highest != resource.RLIM_INFINITY:
+        soft, hard = min(soft, highest), min(hard, highest)
+    with contextlib.suppress(OSError, ValueError):  # macOS refuses some
+        resource.setrlimit(which, (soft, hard))
+
+
+def _own_threads() -> int:
+    """How many threads the processes of this user have."""
+    mine = os.getuid()
+    total = 0
+    with os.scandir("/proc") as listing:
+        for entry in listing:
+            if not entry.name.isdigit():
+                continue
+            with contextlib.suppress(OSError, ValueError), open(f"/proc/{entry.name}/stat", "rb") as file:  # noqa: PTH123
+                if os.fstat(file.fileno()).st_uid == mine:
+                    text = file.read()
+                    total += int(text[text.rindex(b")") + 2 :].split(b" ")[17])
+    return total
+
+
+def read_transcript(path: str, *, workspace: str, copy: str) -> Iterator[dict[str, object]]:
+    """Give the events as checks expect them; none when there is no such file. Raises OSError when it can't be read."""
+    localise = _localiser(workspace, copy)
+    try:
+        file = open(path, "rb")  # noqa: PTH123, SIM115
+    except FileNotFoundError:
+        return
+    with file:
+        for line in file:
+            for event in parse_line(line).events:
+                message = event.get("message")
+                if isinstance(message, dict) and isinstance(message.get("content"), str):
+                    message["content"] = [{"type": "text", "text": message["content"]}]
+                localise(event)
+                yield event
+
+
+def _localiser(workspace: str, copy: str) -> Callable[[object], None]:
+    """A call that puts `copy` for `workspace` in all texts of a value, where it stands as a whole path."""
+    if not workspace:
+        return lambda _: None
+    # neither the end of a longer path, nor the beginning of a longer name; a full stop may end a sentence
+    whole = re.compile(rf"(?<![\w.~@+%=-]){re.escape(workspace)}(?![\w~@+%=-]|\.\w)")
+    put = partial(whole.sub, lambda _: copy)
+
+    def localise(value: object) -> None:
+        waiting = [value]  # not by recursion: a check's transcript may be nested as deep as JSON goes
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, dict | list):
+                for key, inner in list(node.items() if isinstance(node, dict) else enumerate(node)):
+                    if isinstance(inner, str):
+                        node[key] = put(inner) if workspace in inner else inner
+                    else:
+                        waiting.append(inner)
+
+    return localise
+
+
+def run(code: str, transcript: list[dict[str, object]], workspace: str) -> Answer:
+    """Run a check in a module of its own and tally what it returns. Whatever it raises is an answer."""
+    module = ModuleType("check")  # in `sys.modules` too: dataclasses and pickle look there
+    sys.modules["check"] = module
+    linecache.cache[CHECK] = (len(code), None, code.splitlines(keepends=True), CHECK)
+    mend, anything = _mender(), BaseException
+    try:
+        exec(compile(code, CHECK, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - it is what we are for
+        grade = module.__dict__.get("grade")
+        if not callable(grade):
+            return Answer(kind="raised", message="the check has no function `grade` once it has been read")
+        returned = _call(grade, transcript, workspace)
+        mend()
+        return tally(returned)  # its keys and values may be the check's own as well
+    except anything as error:  # SystemExit too
+        mend()
+        return _failure(error)
+
+
+def _mender() -> Callable[[], None]:
+    """A call that undoes what a check may have done to Python itself."""
+    restore, builtin, recursion = vars(builtins).update, dict(vars(builtins)), sys.getrecursionlimit()
+
+    def mend() -> None:
+        restore(builtin)
+        sys.setrecursionlimit(recursion)
+        sys.settrace(None)
+        sys.setprofile(None)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_DATA):
+            _, hard = resource.getrlimit(which)
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(which, (hard, hard))
+
+    return mend
+
+
+def _call(grade: Callable[..., object], transcript: list[dict[str, object]], workspace: str) -> object:
+    given = {"transcript": transcript, "workspace_path": workspace}
+    try:
+        parameters = inspect.signature(grade).parameters.values()
+    except (TypeError, ValueError):
+        return grade(transcript, workspace)
+    named = {one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+    if given.keys() <= named:
+        return grade(**given)
+    is_positional = [one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters]
+    if len(parameters) == 1 and all(is_positional):
+        (only,) = parameters
+        return grade(workspace if only.name.startswith("workspace") else transcript)
+    return grade(transcript, workspace)
+
+
+def _failure(error: BaseException) -> Answer:
+    is_memory = isinstance(error, MemoryError)
+    if is_memory:
+        traceback.clear_frames(error.__traceback__)  # what filled the memory
+    try:
+        trace = "".join(traceback.format_exception(type(error), error, _from_check(error.__traceback__)))
+    except BaseException:  # noqa: BLE001 - an exception may be anything; nothing is cancelled here
+        trace = f"{type(error).__name__}, which can't be shown\n"
+    if len(trace) > MAX_TRACE:
+        trace = f"{trace[: MAX_TRACE // 2]}\n  …\n{trace[-MAX_TRACE // 2 :]}"
+    line = _line_of(error)
+    place = f" (line {line} of the check)" if line else ""
+    return Answer(
+        kind="no_memory" if is_memory else "raised",
+        message=f"{_said(error)}{place}",
+        trace=_writable(trace),
+    )
+
+
+def _from_check(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without our own calls at its beginning; all of it when the check has no part in it."""
+    below = trace
+    while below is not None and below.tb_frame.f_code.co_filename != CHECK:
+        below = below.tb_next
+    return below or trace
+
+
+def _said(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = " ".join(str(error).split())
+    except BaseException:  # noqa: BLE001 - as above
+        text = "its text can't be shown"
+    return _writable(f"{name}: {text}" if text else name)[:MAX_MESSAGE]
+
+
+def _line_of(error: BaseException) -> int | None:
+    if isinstance(error, SyntaxError) and error.filename == CHECK:
+        return error.lineno
+    lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == CHECK]
+    return lines[-1] if lines else None
+
+
+class _Notes:
+    """Sentences, not too many of them."""
+
+    def __init__(self) -> None:
+        self._said: list[str] = []
+        self._beyond = 0
+
+    def say(self, text: str) -> None:
+        if len(self._said) < MAX_NOTES:
+            self._said.append(text)
+        else:
+            self._beyond += 1
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        more = f"{self._beyond} more values were clamped or left out"
+        return (*self._said, more) if self._beyond else tuple(self._said)
+
+
+def tally(returned: object) -> Answer:
+    """The mean of the numeric values of what a check returned, each clamped to 0-1, and a note for what was amiss."""
+    if not isinstance(returned, Mapping):
+        return Answer(kind="no_scores", message=f"the check returned {_described(returned)}, not a dict of numbers")
+    if not returned:
+        return Answer(kind="no_scores", message="the check returned an empty dict")
+    notes = _Notes()
+    points: list[float] = []
+    breakdown: dict[str, float] = {}
+    for key, value in returned.items():
+        number = _number(value)
+        if number is None:
+            notes.say(f"`{_name(key)}` is left out of the score: {_described(value)} is not a number")
+            continue
+        point = 0.0 if math.isnan(number) else min(max(number, 0.0), 1.0)
+        if point != number:
+            notes.say(f"`{_name(key)}` was {number:g}, which is not in 0–1: counted as {point:g}")
+        points.append(point)
+        if len(breakdown) < MAX_CRITERIA:
+            breakdown[_free(_name(key), breakdown)] = point
+    if not points:
+        return Answer(kind="no_scores", message="the check returned a dict without any number", notes=notes.all)
+    cut: tuple[str, ...] = ()
+    if len(points) > MAX_CRITERIA:
+        cut = (f"the check gave {len(points)} points: the score is over all, the first {MAX_CRITERIA} are listed",)
+    return Answer(kind="scored", score=math.fsum(points) / len(points), breakdown=breakdown, notes=cut + notes.all)
+
+
+def _number(value: object) -> float | None:
+    if type(value).__module__ == "numpy" and not isinstance(value, Real) and getattr(value, "shape", None) == ():
+        value = value.item()  # type: ignore[attr-defined]  # numpy's bool is not a Real
+    if not isinstance(value, Real | Decimal | Fraction):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]  # any Real can be compared with 0
+    except ValueError:  # a signalling NaN of Decimal
+        return math.nan
+
+
+def _described(value: object) -> str:
+    if value is None:
+        return "None"
+    if inspect.iscoroutine(value):
+        return "a coroutine (`async def grade` is not awaited)"
+    return f"a value of type {type(value).__name__[:MAX_KEY]}"
+
+
+def _name(key: object) -> str:
+    text = key if isinstance(key, str) else str(key)
+    return _writable(text[: MAX_KEY - 1] + "…" if len(text) > MAX_KEY else text)
+
+
+def _free(name: str, taken: Mapping[str, float]) -> str:
+    """The name, or one with a number when another key looks the same by now."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
+
+def _writable(text: str) -> str:
+    """Replace halves of surrogate pairs, which no file takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def write(path: str, nonce: str, answer: Answer) -> None:
+    """Put the answer where the runner looks for it."""
+    fields = {name: getattr(answer, name) for name in Answer.__slots__}
+    data = encode({"nonce": nonce, **fields}).encode("ascii")
+    file = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    while data:
+        data = data[write_bytes(file, data) :]
+    close_file(file)
+
+
+def _take_spec() -> dict[str, object]:
+    """Read the spec and let nobody else do so: neither as a file nor from this process's stdin."""
+    text = b""
+    while piece := os.read(0, 1024 * 1024):
+        text += piece
+    spec: dict[str, object] = json.loads(text)
+    os.unlink(str(spec["spec"]))  # noqa: PTH108
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return spec
+
+
+def _answer(spec: Mapping[str, object]) -> Answer:
+    # It imports pytest where that is installed, for a fixture: a quarter of a second that a check need not wait.
+    sys.modules["pytest"] = None  # type: ignore[assignment]
+    import time_machine  # noqa: PLC0415
+
+    del sys.modules["pytest"]
+    copy = str(spec["copy"])
+    try:
+        transcript = list(read_transcript(str(spec["transcript"]), workspace=str(spec["workspace"]), copy=copy))
+    except OSError as error:
+        return Answer(kind="lost", message=f"the transcript can't be read: {error.strerror}")
+    except MemoryError as error:
+        return _failure(error)
+    with time_machine.travel(float(str(spec["now"])), tick=True):
+        return run(str(spec["code"]), transcript, copy)
+
+
+def main() -> None:
+    """Entry point: see the module's docstring."""
+    spec = _take_spec()
+    limit(float(str(spec["timeout_s"])))
+    path, nonce = str(spec["answer"]), str(spec["nonce"])
+    outputs = (sys.stdout, sys.stderr)
+    for output in outputs:
+        output.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # odd characters are no failure
+    answer = _answer(spec)
+    for output in outputs:
+        with contextlib.suppress(Exception):  # a check may have closed it
+            output.flush()
+    write(path, nonce, answer)
+    end_process(0)  # at once: neither threads nor exit handlers of the check have a say
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""A task's check, run on a trial's kept evidence in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+import signal
+import stat
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import from_thread, move_on_after, to_thread
+
+from pinchbench.model import CheckGrade, Ungraded
+from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.workspace import ArchiveLostError, restore_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CHILD = "pinchbench.grading.check_child"
+MAX_PROCESSES = 256  # of one check at a time
+OUTPUT_BYTES = 32 * 1024 * 1024  # what a check may print
+GRACE_S = 0.5  # a check has nothing to save; what it started may tidy up
+SWEEP_S = 0.2
+REMOVE_LIMIT_S = 60.0  # 50 000 files on a slow disk; normally milliseconds
+ANSWER_BYTES = 4 * 1024 * 1024  # 500 criteria of 200 characters, some traceback: far below
+LOG_BYTES = 1024 * 1024  # of a check's log that is kept
+KEPT_VARIABLES = frozenset({"PATH", "LANG", "TZ"})  # and LC_*: what names places and languages, never a key
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckJob:
+    """A check that is to be run on a trial's evidence.
+
+    `transcript` is a file of events, one a line (none when there is no such file), `archive` the kept workspace,
+    `workspace` the path by which the transcript calls it. `now` is what the check takes for the present (seconds since
+    the epoch, UTC). `scratch` is a folder in which a private one is made and removed; `log` is written anew with all
+    that the check prints, and its traceback. `marker` names its processes. `timeout_s` is above 0.
+    """
+
+    code: str
+    transcript: Path
+    archive: Path
+    workspace: str
+    now: float
+    scratch: Path
+    log: Path
+    marker: str
+    timeout_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """The private folder of one check, and what is where in it."""
+
+    folder: Path
+    nonce: str
+
+    @property
+    def copy(self) -> Path:
+        return self.folder / "workspace"
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def temporary(self) -> Path:
+        return self.folder / "tmp"
+
+    @property
+    def spec(self) -> Path:
+        return self.folder / "spec.json"
+
+    @property
+    def answer(self) -> Path:
+        return self.folder / "answer" / "answer.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What a check has left: its answer if there is one, whether it began at all, how much it printed."""
+
+    answer: Mapping[str, object] | None
+    began: bool
+    printed_bytes: int
+
+
+async def run_check(job: CheckJob, *, leave: Leave | None = None) -> CheckGrade:
+    """Run a check; whatever it does is a grade, or a reason for none.
+
+    On return and on cancellation every process it started is dead and its folder is removed. `leave.stop` ends it as
+    `interrupted`. Raises nothing but the cancellation, which goes on when all is tidy.
+    """
+    leave = leave or Leave()
+    place = None
+    try:
+        place = _make_place(job.scratch)
+        grade = await _run(job, place, leave)
+    except ArchiveLostError as error:
+        grade = _ungraded(Ungraded.EVIDENCE_LOST, str(error))
+    except OSError as error:
+        grade = _ungraded(Ungraded.CHECK_NOT_STARTED, f"the check could not be prepared: {error}")
+    finally:
+        left = ""
+        if place is not None:
+            with move_on_after(REMOVE_LIMIT_S, shield=True) as limit:
+                left = await to_thread.run_sync(_remove, place.folder, abandon_on_cancel=True)
+            left = left or ("that took too long" if limit.cancelled_caught else "")
+    if left:
+        return replace(grade, notes=(*grade.notes, f"the check's folder could not be removed: {left}"))
+    return grade
+
+
+async def _run(job: CheckJob, place: _Place, leave: Leave) -> CheckGrade:
+    left_out = await to_thread.run_sync(_prepare, job, place)
+    if leave.stop.is_set():
+        return _ungraded(Ungraded.INTERRUPTED, "the check was not begun")
+    spec = ProcessSpec(
+        # UTF-8 wherever it is run: neither what a check reads nor what it prints depends on this user's locale
+        argv=[sys.executable, "-I", "-X", "utf8", "-m", CHILD],
+        cwd=place.copy,
+        env=_environment(os.environ, place),
+        stdin=place.spec,
+        stdout=job.log,
+        stderr=job.log,
+        marker=job.marker,
+        limits=Limits(
+            grace_s=GRACE_S,
+            sweep_s=SWEEP_S,
+            output_limit_bytes=2 * OUTPUT_BYTES,  # the one file counts twice, as stdout and as stderr
+            max_processes=MAX_PROCESSES,
+        ),
+    )
+    end = await supervise(spec, timeout_s=job.timeout_s, leave=leave)
+    found = await to_thread.run_sync(_collect, job, place)
+    grade = _grade(end, found, timeout_s=job.timeout_s)
+    notes = [*grade.notes, *(f"not in the check's copy: {one}" for one in left_out)]
+    if end.leftovers:
+        names = ", ".join(one.command or str(one.pid) for one in end.leftovers[:3])
+        notes.append(f"processes that the check left running were ended: {names[:200]}")
+    return replace(grade, notes=tuple(notes), duration_s=end.duration_s, cpu_s=end.cpu_s)
+
+
+def _make_place(scratch: Path) -> _Place:
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return _Place(folder=Path(tempfile.mkdtemp(prefix="check-", dir=scratch)).resolve(), nonce=secrets.token_hex(16))
+
+
+def _environment(ours: Mapping[str, str], place: _Place) -> dict[str, str]:
+    kept = {name: value for name, value in ours.items() if name in KEPT_VARIABLES or name.startswith("LC_")}
+    return {"PATH": os.defpath, **kept, "HOME": str(place.home), "TMPDIR": str(place.temporary)}
+
+
+def _prepare(job: CheckJob, place: _Place) -> tuple[str, ...]:
+    for folder in (place.home, place.temporary, place.answer.parent):
+        folder.mkdir(mode=0o700)
+    left_out = restore_workspace(job.archive, place.copy, before_each=from_thread.check_cancelled)
+    spec = {
+        "code": job.code,
+        "transcript": str(job.transcript.absolute()),
+        "workspace": job.workspace,
+        "copy": str(place.copy),
+        "now": job.now,
+        "timeout_s": job.timeout_s,
+        "spec": str(place.spec),
+        "answer": str(place.answer),
+        "nonce": place.nonce,
+    }
+    number = os.open(place.spec, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(number, "w", encoding="ascii") as file:
+        json.dump(spec, file)
+    job.log.unlink(missing_ok=True)
+    return left_out
+
+
+def _collect(job: CheckJob, place: _Place) -> _Found:
+    """Read what a check has left and tidy up its log. What can't be read counts as not there."""
+    answer = _read_answer(place)
+    try:
+        printed = _tidy_log(job.log, str(answer["trace"]) if answer else "")
+    except OSError:
+        printed = 0
+    return _Found(answer=answer, began=not place.spec.exists(), printed_bytes=printed)
+
+
+def _read_answer(place: _Place) -> Mapping[str, object] | None:
+    """Read the answer, if it is one and carries the nonce: anybody could have put a file there, or something else."""
+    try:
+        number = os.open(place.answer, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            os.close(number)
+            return None
+        with os.fdopen(number, "rb") as file:
+            text = file.read(ANSWER_BYTES + 1)
+        answer = json.loads(text) if len(text) <= ANSWER_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(answer, dict) or answer.get("nonce") != place.nonce:
+        return None
+    return answer
+
+
+def _tidy_log(log: Path, trace: str) -> int:
+    """Add the traceback, cut the middle out of a long log, remove an empty one; return how many bytes were printed."""
+    printed = log.stat().st_size if log.exists() else 0
+    with log.open("r+b" if printed else "wb") as file:
+        if printed > LOG_BYTES:
+            file.seek(printed - LOG_BYTES // 2)
+            tail = file.read(LOG_BYTES // 2)
+            file.seek(LOG_BYTES // 2)
+            file.truncate()
+            file.write(f"\n[… {printed - LOG_BYTES} bytes are left out here …]\n".encode() + tail)
+        file.seek(0, os.SEEK_END)
+        file.write(trace.encode("utf-8", "replace"))
+        if not file.tell():
+            log.unlink()
+    return printed
+
+
+def _grade(end: ProcessEnd, found: _Found, *, timeout_s: float) -> CheckGrade:
+    """What the end of a check's processes and its answer say together."""
+    why, note = Ungraded.CHECK_DIED, f"the check {_manner(end, timeout_s)} and gave no answer"
+    match end.reason:
+        case EndReason.NOT_STARTED:
+            why, note = Ungraded.CHECK_NOT_STARTED, f"the check's process could not be started: {end.error}"
+        case EndReason.STOPPED:
+            why, note = Ungraded.INTERRUPTED, "the check was stopped"
+        case _ if found.printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # whenever it was noticed
+            why, note = Ungraded.CHECK_LIMIT, f"the check printed more than {OUTPUT_BYTES // 1024**2} MiB"
+        case EndReason.PROCESS_LIMIT:
+            why, note = Ungraded.CHECK_LIMIT, f"the check had more than {MAX_PROCESSES} processes at once"
+        case EndReason.TIMED_OUT:
+            why, note = Ungraded.CHECK_TIMED_OUT, f"the check took longer than {timeout_s:g} s"
+        case EndReason.GUARDIAN_LOST:
+            note = "the process that watches over the check died with it"
+        case EndReason.EXITED if not found.began:
+            why, note = Ungraded.CHECK_NOT_STARTED, f"the check's process {_manner(end, timeout_s)} at its start"
+        case EndReason.EXITED if end.exit_code == 0 and found.answer is not None:
+            return _read_grade(found.answer)
+    return _ungraded(why, note)
+
+
+def _manner(end: ProcessEnd, timeout_s: float) -> str:
+    code = end.exit_code
+    if code == -signal.SIGXCPU:
+        return f"used more CPU time than {math.ceil(timeout_s) + 1} s, was ended (SIGXCPU)"
+    if code is not None and code < 0:
+        try:
+            return f"was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was killed by signal {-code}"
+    return f"ended with exit code {code}"
+
+
+def _read_grade(answer: Mapping[str, object]) -> CheckGrade:
+    message = str(answer.get("message"))
+    match answer.get("kind"):
+        case "scored":
+            score, breakdown, notes = answer.get("score"), answer.get("breakdown"), answer.get("notes")
+            if _is_score(score) and isinstance(breakdown, dict) and all(map(_is_score, breakdown.values())):
+                return CheckGrade(score=float(str(score)), breakdown=breakdown, notes=_texts(notes))
+        case "raised":
+            return _ungraded(Ungraded.CHECK_RAISED, f"the check raised {message}")
+        case "no_memory":
+            return _ungraded(Ungraded.CHECK_LIMIT, f"the check used more memory than it may: {message}")
+        case "no_scores":
+            grade = _ungraded(Ungraded.CHECK_NO_SCORES, message)
+            return replace(grade, notes=(*grade.notes, *_texts(answer.get("notes"))))
+        case "lost":
+            return _ungraded(Ungraded.EVIDENCE_LOST, message)
+    return _ungraded(Ungraded.CHECK_DIED, "the check's answer can't be read")
+
+
+def _is_score(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _ungraded(why: Ungraded, note: str) -> CheckGrade:
+    return CheckGrade(ungraded=why, notes=(note,))
+
+
+def _remove(folder: Path) -> str:
+    """Remove a folder however deep it is and whatever its permissions; return why it could not be, or nothing. Blocks.
+
+    What lies deeper is brought up first: no path gets too long, and no number of levels is too much.
+    """
+    prefix, numbers = f"up-{secrets.token_hex(8)}-", count()
+
+    def empty(at: Path, *, is_top: bool) -> list[Path]:
+        at.chmod(0o700)
+        folders = []
+        with os.scandir(at) as listing:
+            for entry in listing:
+                path = Path(entry.path)
+                if not entry.is_dir(follow_symlinks=False):
+                    path.unlink()
+                    continue
+                path.chmod(0o700)  # to be moved, a folder must be writable itself
+                folders.append(path if is_top else path.rename(folder / f"{prefix}{next(numbers)}"))
+        return folders
+
+    try:
+        waiting = empty(folder, is_top=True)
+        while waiting:
+            lowest = waiting.pop()
+            waiting += empty(lowest, is_top=False)
+            lowest.rmdir()
+        folder.rmdir()
+    except OSError as error:
+        return str(error)
+    return ""

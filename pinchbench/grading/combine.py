@@ -1,0 +1,56 @@
+"""The parts of a grade into one: a check's, a judge's, or both by weight (pure)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pinchbench.model import Task, TrialKey
+
+AUTOMATED = "automated"
+LLM_JUDGE = "llm_judge"
+
+
+def combine(
+    key: TrialKey, task: Task, *, check: CheckGrade | None, judge: JudgeGrade | None, graded_at: float
+) -> Grade:
+    """Make the grade of a trial from those parts that its grading type asks for; both must be given then.
+
+    A hybrid task's score is the weighted mean of its parts; where one of them has none, the whole has none, and says
+    so with that part's reason. What the other part found stays in the grade, as a part.
+    """
+    parts = tuple(_parts(task, check, judge))
+    ungraded = next((part.ungraded for _, _, part in parts if part.score is None), None)
+    score = None
+    if ungraded is None:
+        score = sum(weight * part.score for _, weight, part in parts if part.score is not None)
+        score = min(1.0, max(0.0, score))  # weights sum to 1 but for rounding
+    is_hybrid = task.grading_type is GradingType.HYBRID
+    return Grade(
+        key=key,
+        grading_type=task.grading_type,
+        score=score,
+        ungraded=ungraded,
+        breakdown={
+            f"{name}.{criterion}" if is_hybrid else criterion: points
+            for name, _, part in parts
+            for criterion, points in part.breakdown.items()
+        },
+        notes=tuple(note for _, _, part in parts for note in part.notes),
+        check=check,
+        judge=judge,
+        digest=task.digest,
+        graded_at=graded_at,
+    )
+
+
+def _parts(
+    task: Task, check: CheckGrade | None, judge: JudgeGrade | None
+) -> Iterator[tuple[str, float, CheckGrade | JudgeGrade]]:
+    for name, part in ((AUTOMATED, check), (LLM_JUDGE, judge)):
+        if part is not None:
+            yield name, task.grading_weights[name] if task.grading_type is GradingType.HYBRID else 1.0, part

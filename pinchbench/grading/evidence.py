@@ -1,0 +1,75 @@
+"""What a trial has left, as its judge sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinchbench.grading.judge_text import FileView, Question, ask
+from pinchbench.openclaw.transcript import parse_line
+from pinchbench.workspace import KeptFile, kept_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pinchbench.model import Task, WorkspaceFile
+    from pinchbench.openclaw.task_result import Evidence
+    from pinchbench.openclaw.transcript import Event
+
+FILE_BYTES = 128 * 1024  # of one file, and
+FILES_BYTES = 8 * 1024 * 1024  # of all files that are read: far more than a judge is shown
+LAST_CHARACTER = 4  # pieces of one, with which a text that was cut may end
+
+
+def make_question(task: Task, evidence: Evidence) -> Question:
+    """Ask a judge about a trial. Blocks; memory stays bounded. Raises OSError when the evidence can't be read."""
+    return ask(task, read_events(evidence.transcript), _files(task, evidence.workspace))
+
+
+def read_events(transcript: Path) -> Iterator[Event]:
+    """The events of a kept transcript, one after another. Blocks; raises OSError."""
+    with transcript.open("rb") as file:
+        for line in file:
+            yield from parse_line(line).events
+
+
+def _files(task: Task, archive: Path) -> tuple[FileView, ...]:
+    sources = dict(_sources(task.workspace_files))
+    kept = kept_texts(archive, max_file_bytes=FILE_BYTES, max_bytes=FILES_BYTES)
+    return tuple(
+        FileView(path=one.path, size=one.size, text=one.text, given=_is_given(one, sources.get(one.path)))
+        for one in kept
+    )
+
+
+def _sources(files: Iterable[WorkspaceFile]) -> Iterator[tuple[str, Path | str]]:
+    """What the task put where, file by file: the source, or the text itself."""
+    for file in files:
+        if file.content is not None:
+            yield file.dest, file.content
+        elif file.source is not None and file.source.is_dir():
+            inside = (path for path in file.source.rglob("*") if path.is_file())
+            yield from ((f"{file.dest}/{path.relative_to(file.source).as_posix()}", path) for path in inside)
+        elif file.source is not None:
+            yield file.dest, file.source
+
+
+def _is_given(kept: KeptFile, source: Path | str | None) -> bool:
+    """Whether a file is still the task's own. Of a long file, its size and its beginning decide; of a binary, its size."""
+    if source is None:
+        return False
+    if isinstance(source, str):
+        data = source.encode()
+        size, head = len(data), data[:FILE_BYTES]
+    else:
+        size = source.stat().st_size
+        with source.open("rb") as file:
+            head = file.read(FILE_BYTES)
+    if size != kept.size:
+        return False
+    if kept.text is None:
+        return True
+    text = head.decode("utf-8", "replace")
+    if size <= FILE_BYTES:
+        return kept.text == text
+    return kept.text[:-LAST_CHARACTER] == text[: len(kept.text) - LAST_CHARACTER]

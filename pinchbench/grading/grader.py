@@ -1,0 +1,121 @@
+"""One trial to its grade: the check and the judge side by side."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from anyio import CapacityLimiter, create_task_group, to_thread
+
+from pinchbench.grading.checks import CheckJob, run_check
+from pinchbench.grading.combine import combine
+from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Ungraded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.grading.judge import Judge
+    from pinchbench.model import Task, TrialKey
+    from pinchbench.openclaw.task_result import Evidence
+
+MIN_CHECK_S = 60.0  # a check may take as long as the agent had, and never less than this
+MAX_NOTE = 4000  # characters of a traceback in the journal
+NO_JUDGE = JudgeGrade(ungraded=Ungraded.NO_JUDGE, notes=("no judge was asked for; `--judge MODEL` names one",))
+
+
+def checks_at_once() -> int:
+    """How many checks run side by side: they work hard but shortly, beside agents that mostly wait."""
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GradeJob:
+    """A trial that is to be graded: paths, not contents.
+
+    `ended_at` (seconds since the epoch, UTC) is what a check takes for now. `workspace` is where the agent worked, as
+    its transcript names it. `not_kept` says what is missing in the kept workspace. `marker` names the check's processes.
+    """
+
+    key: TrialKey
+    task: Task
+    evidence: Evidence
+    workspace: str
+    ended_at: float
+    timeout_s: float
+    marker: str
+    not_kept: tuple[str, ...] = ()
+
+
+class Grader:
+    """What the grading workers of a run share: the judge, and the place where checks run."""
+
+    def __init__(self, *, judge: Judge | None, scratch: Path) -> None:
+        """`scratch` is an existing private folder. Without a judge, what needs one stays ungraded."""
+        self._judge = judge
+        self._scratch = scratch
+        self._checks = CapacityLimiter(checks_at_once())
+
+    async def grade(self, job: GradeJob) -> Grade:
+        """Grade a trial. What goes wrong is in the grade; only a cancellation raises, when all processes are dead."""
+        parts = _Parts()
+        wants = job.task.grading_type
+        try:
+            async with create_task_group() as group:
+                if wants is not GradingType.LLM_JUDGE:
+                    group.start_soon(self._check, job, parts)
+                if wants is not GradingType.AUTOMATED:
+                    group.start_soon(self._ask_judge, job, parts)
+        except Exception:  # noqa: BLE001 - a bug of ours must not cost the other trials their grades
+            note = traceback.format_exc()[-MAX_NOTE:]
+            return Grade(
+                key=job.key,
+                grading_type=wants,
+                ungraded=Ungraded.GRADER_BUG,
+                notes=(note,),
+                digest=job.task.digest,
+                graded_at=time.time(),
+            )
+        grade = combine(job.key, job.task, check=parts.check, judge=parts.judge, graded_at=time.time())
+        missing = tuple(f"not in the kept workspace: {one}" for one in job.not_kept)
+        return replace(grade, notes=(*grade.notes, *missing))
+
+    async def _check(self, job: GradeJob, parts: _Parts) -> None:
+        async with self._checks:
+            parts.check = await run_check(
+                CheckJob(
+                    code=job.task.automated_checks or "",
+                    transcript=job.evidence.transcript,
+                    archive=job.evidence.workspace,
+                    workspace=job.workspace,
+                    now=job.ended_at,
+                    scratch=self._scratch,
+                    log=job.evidence.check_log,
+                    marker=job.marker,
+                    timeout_s=max(job.timeout_s, MIN_CHECK_S),
+                )
+            )
+
+    async def _ask_judge(self, job: GradeJob, parts: _Parts) -> None:
+        if self._judge is None:
+            parts.judge = NO_JUDGE
+            return
+        # the judge's client is a tenth of a second to import, which runs without a judge need not pay
+        from pinchbench.grading.evidence import make_question  # noqa: PLC0415
+
+        try:
+            question = await to_thread.run_sync(make_question, job.task, job.evidence)
+        except OSError as error:
+            parts.judge = JudgeGrade(ungraded=Ungraded.EVIDENCE_LOST, notes=(f"the evidence can't be read: {error}",))
+            return
+        parts.judge = await self._judge.grade(question)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What the two graders have come to."""
+
+    check: CheckGrade | None = None
+    judge: JudgeGrade | None = None

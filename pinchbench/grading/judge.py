@@ -1,0 +1,307 @@
+"""A judge's votes on a trial: asked for, asked for again, remembered, and made into one grade."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+from anyio import CapacityLimiter, create_task_group
+
+from pinchbench.grading.judge_cache import cache_key
+from pinchbench.grading.judge_reply import UnreadableReplyError, median_verdict, read_reply
+from pinchbench.grading.judge_text import PROMPT_VERSION, ask_again, response_schema
+from pinchbench.model import JudgeGrade, Ungraded, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pinchbench.grading.judge_cache import JudgeCache
+    from pinchbench.grading.judge_reply import Verdict
+    from pinchbench.grading.judge_text import Question
+
+MAX_REPLY = 16_000  # characters of a reply that could not be read, as it is kept and as it is shown to the judge again
+TRIES = 2  # a judge that has been told what was wrong and errs again will err a third time
+NO_ANSWER = "(no answer)"  # stands for a reply without text: endpoints refuse an empty message
+
+
+class Role(StrEnum):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One message of a conversation with a judge."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What a judge has answered.
+
+    `text` is valid Unicode. `problem` says why it is no answer to be read (cut short, refused, not what the protocol
+    promises); `text` is then what came instead. `calls` counts the requests that were sent, those that failed
+    included; `cost_usd` is None where no price was named. `model` is who says that it answered, empty when nobody does.
+    """
+
+    text: str
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    calls: int = 1
+    model: str = ""
+    problem: str = ""
+
+
+class JudgeError(Exception):
+    """A judge gave no reply. The message is a sentence for the user; `calls` requests were sent for it."""
+
+    def __init__(self, sentence: str, *, calls: int = 0, usage: Usage = Usage(), cost_usd: float | None = None) -> None:
+        """`usage` and `cost_usd` are those of the calls."""
+        super().__init__(sentence)
+        self.calls = calls
+        self.usage = usage
+        self.cost_usd = cost_usd
+
+
+class JudgeUnreachableError(JudgeError):
+    """No answer came, however often it was tried. The next question may fare better."""
+
+
+class JudgeRefusedError(JudgeError):
+    """The judge's side said no, and asking again is no use."""
+
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        lasting: bool,
+        calls: int = 0,
+        usage: Usage = Usage(),
+        cost_usd: float | None = None,
+    ) -> None:
+        """`lasting`: the account, the model or the address was refused, and not just this question."""
+        super().__init__(sentence, calls=calls, usage=usage, cost_usd=cost_usd)
+        self.lasting = lasting
+
+
+class Endpoint(Protocol):
+    """Where a judge is asked. Serves many calls at once."""
+
+    @property
+    def model(self) -> str:
+        """The judge's model, as it was asked for."""
+
+    def describe(self) -> Mapping[str, object]:
+        """All that shapes the answers beside the question, as JSON: model, address, parameters. Never a key."""
+
+    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
+        """Get the next message of a conversation, which should be JSON that fits `schema`.
+
+        Raises JudgeUnreachableError and JudgeRefusedError. A cancellation ends what it started, then raises.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vote:
+    """One vote of a judge: a verdict, or in `failed` why there is none, with the `problem` in words.
+
+    `reply` is the last text that could not be read. `usage`, `cost_usd`, `calls` and `latency_s` (seconds of waiting
+    for the judge, and for nothing else) are this vote's own: a vote from the cache has cost nothing.
+    """
+
+    verdict: Verdict | None = None
+    failed: Ungraded | None = None
+    problem: str = ""
+    reply: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    calls: int = 0
+    latency_s: float = 0.0
+    cached: bool = False
+
+
+class Judge:
+    """The judge of a run. Grades many trials at once."""
+
+    def __init__(
+        self, endpoint: Endpoint, *, votes: int = 1, concurrency: int = 4, cache: JudgeCache | None = None
+    ) -> None:
+        """`votes` answers are asked for about each trial; `concurrency` bounds the calls at once, over all trials."""
+        self._endpoint = endpoint
+        self._votes = votes
+        self._limiter = CapacityLimiter(concurrency)
+        self._cache = cache
+        self._refusal = ""  # of the account or the model, remembered for this run
+
+    async def grade(self, question: Question) -> JudgeGrade:
+        """Ask for all votes at once and make them a grade.
+
+        What goes wrong is in the grade; only a cancellation raises, when the endpoint has ended its calls.
+        """
+        schema = response_schema(question)
+        votes: dict[int, Vote] = {}
+
+        async def vote(number: int) -> None:
+            votes[number] = await self._vote(question, schema, number)
+
+        async with create_task_group() as group:
+            for number in range(1, self._votes + 1):
+                group.start_soon(vote, number)
+        in_order = tuple(votes[number] for number in sorted(votes))
+        return count_votes(in_order, model=self._endpoint.model, cut=question.cut)
+
+    async def _vote(self, question: Question, schema: Mapping[str, object], number: int) -> Vote:
+        key = cache_key(question, schema, endpoint=self._endpoint.describe(), vote=number)
+        if (remembered := await self._recall(key, question)) is not None:
+            return remembered
+        conversation = [
+            Message(role=Role.SYSTEM, text=question.system),
+            Message(role=Role.USER, text=question.material),
+        ]
+        spent = _Spent()
+        problem = text = model = ""
+        for _ in range(TRIES):
+            try:
+                reply = await self._call(conversation, schema, spent)
+            except JudgeError as error:
+                refused = isinstance(error, JudgeRefusedError)
+                failed = Ungraded.JUDGE_REFUSED if refused else Ungraded.JUDGE_UNREACHABLE
+                return spent.vote(failed=failed, problem=str(error), reply=text, model=model)
+            model = reply.model
+            try:
+                verdict = _read(reply, question)
+            except UnreadableReplyError as error:
+                problem, text = str(error), reply.text[:MAX_REPLY]
+                said = NO_ANSWER if reply.problem else text
+                conversation += [
+                    Message(role=Role.ASSISTANT, text=said if said.strip() else NO_ANSWER),
+                    Message(role=Role.USER, text=ask_again(problem)),
+                ]
+                continue
+            if self._cache is not None:
+                await self._cache.put(key, reply.text, usage=reply.usage, model=reply.model)
+            return spent.vote(verdict=verdict, model=model)
+        return spent.vote(failed=Ungraded.JUDGE_UNREADABLE, problem=problem, reply=text, model=model)
+
+    async def _recall(self, key: str, question: Question) -> Vote | None:
+        if self._cache is None or (kept := await self._cache.get(key)) is None:
+            return None
+        try:
+            return Vote(verdict=read_reply(kept.text, question), model=kept.model, cached=True)
+        except UnreadableReplyError:
+            return None
+
+    async def _call(self, conversation: Sequence[Message], schema: Mapping[str, object], spent: _Spent) -> Reply:
+        """Ask once; what the call has cost goes into `spent`, whatever comes of it."""
+        async with self._limiter:
+            if self._refusal:
+                raise JudgeRefusedError(self._refusal, lasting=True)
+            began = anyio.current_time()
+            try:
+                reply = await self._endpoint.ask(tuple(conversation), schema)
+            except JudgeError as error:
+                if isinstance(error, JudgeRefusedError) and error.lasting:
+                    self._refusal = str(error)
+                spent.add(error, began)
+                raise
+        spent.add(reply, began)
+        return reply
+
+
+def _read(reply: Reply, question: Question) -> Verdict:
+    if reply.problem:
+        raise UnreadableReplyError(reply.problem)
+    return read_reply(reply.text, question)
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What the calls of one vote have cost so far."""
+
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    calls: int = 0
+    latency_s: float = 0.0
+
+    def add(self, what: Reply | JudgeError, began: float) -> None:
+        self.usage += what.usage
+        self.calls += what.calls
+        self.cost_usd = _sum_known((self.cost_usd, what.cost_usd))
+        self.latency_s += anyio.current_time() - began
+
+    def vote(
+        self,
+        *,
+        model: str,
+        verdict: Verdict | None = None,
+        failed: Ungraded | None = None,
+        problem: str = "",
+        reply: str = "",
+    ) -> Vote:
+        return Vote(
+            verdict=verdict,
+            failed=failed,
+            problem=problem,
+            reply=reply,
+            model=model,
+            usage=self.usage,
+            cost_usd=self.cost_usd,
+            calls=self.calls,
+            latency_s=self.latency_s,
+        )
+
+
+def count_votes(votes: Sequence[Vote], *, model: str, cut: Sequence[str] = ()) -> JudgeGrade:
+    """Make the grade of all votes of a trial (pure). `cut` names what the judge was not shown.
+
+    More than half of them must have a verdict. Where they have not, what failed most often is the reason.
+    The latency is that of the longest vote, as they are cast at once.
+    """
+    verdicts = [vote.verdict for vote in votes if vote.verdict is not None]
+    failures = Counter(vote.failed for vote in votes if vote.failed is not None)
+    failed_notes = tuple(_failure(reason, count, votes) for reason, count in failures.most_common())
+    common = JudgeGrade(
+        model=model,
+        prompt_version=PROMPT_VERSION,
+        votes=tuple(verdict.total for verdict in verdicts),
+        usage=sum((vote.usage for vote in votes), Usage()),
+        cost_usd=_sum_known(vote.cost_usd for vote in votes),
+        latency_s=round(max((vote.latency_s for vote in votes), default=0.0), 3),
+        calls=sum(vote.calls for vote in votes),
+        cached=sum(vote.cached for vote in votes),
+        reply=next((vote.reply for vote in votes if vote.failed is not None and vote.reply), ""),
+    )
+    if 2 * len(verdicts) <= len(votes):
+        [(ungraded, _)] = failures.most_common(1)
+        return replace(common, ungraded=ungraded, notes=failed_notes)
+    verdict, spread = median_verdict(verdicts)
+    others = dict.fromkeys(vote.model for vote in votes if vote.verdict is not None and vote.model not in ("", model))
+    notes = (
+        *((verdict.notes,) if verdict.notes else ()),
+        *verdict.remarks,
+        *((f"The judge did not see: {'; '.join(cut)}.",) if cut else ()),
+        *((f"The judge answered as {', '.join(others)}.",) if others else ()),
+        *failed_notes,
+    )
+    return replace(common, score=verdict.total, breakdown=dict(verdict.scores), spread=spread, notes=notes)
+
+
+def _failure(reason: Ungraded, count: int, votes: Sequence[Vote]) -> str:
+    problem = next(vote.problem for vote in votes if vote.failed is reason)
+    what = "could not be read" if reason is Ungraded.JUDGE_UNREADABLE else "could not be had"
+    whole = "The judge's reply" if len(votes) == 1 else f"{count} of {len(votes)} votes"
+    return f"{whole} {what}: {problem}"
+
+
+def _sum_known(costs: Iterable[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None

@@ -1,0 +1,100 @@
+"""Replies of judges that are kept, so that the very same question is paid for once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from anyio import to_thread
+
+from pinchbench.grading.judge_text import PROMPT_VERSION
+from pinchbench.model import Usage  # noqa: TC001 - msgspec reads the annotations at run time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pinchbench.grading.judge_text import Question
+
+MAX_ENTRY_BYTES = 16 * 1024 * 1024  # a reply is at most half of that; what is larger is none of ours
+
+
+class KeptReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reply that could be read, what it had cost, and when it came (seconds since the epoch, UTC).
+
+    `key` is that of the question: a file that was copied to another's name is no answer.
+    """
+
+    key: str
+    text: str
+    usage: Usage
+    model: str
+    at: float
+
+
+def cache_key(question: Question, schema: Mapping[str, object], *, endpoint: Mapping[str, object], vote: int) -> str:
+    """A SHA-256 over everything that goes into a reply: who is asked, in which words, and for which vote."""
+    parts = {
+        "prompt_version": PROMPT_VERSION,
+        "endpoint": endpoint,
+        "schema": schema,
+        "system": question.system,
+        "material": question.material,
+        "vote": vote,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class JudgeCache:
+    """A folder with one file for each key. Runs may share it, at once too.
+
+    It never fails: a file that can't be read or is damaged counts as absent, and a reply that can't be written is
+    not kept. Blocking work is done in threads, which a cancellation waits for.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` is made, for this user alone, when the first reply is kept."""
+        self._folder = folder
+
+    async def get(self, key: str) -> KeptReply | None:
+        """Find the reply kept under `key`."""
+        return await to_thread.run_sync(self._read, key)
+
+    async def put(self, key: str, text: str, *, usage: Usage, model: str) -> None:
+        """Keep a reply. A reader sees it whole or not at all."""
+        kept = KeptReply(key=key, text=text, usage=usage, model=model, at=time.time())
+        with suppress(OSError, UnicodeEncodeError):
+            await to_thread.run_sync(partial(self._write, kept))
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.json"
+
+    def _read(self, key: str) -> KeptReply | None:
+        try:
+            with self._path(key).open("rb") as file:
+                data = file.read(MAX_ENTRY_BYTES + 1)
+            kept = msgspec.json.decode(data, type=KeptReply)
+        except (OSError, ValueError, RecursionError):
+            return None
+        return kept if kept.key == key else None
+
+    def _write(self, kept: KeptReply) -> None:
+        data = msgspec.json.encode(kept)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = self._folder / f".{kept.key}.{secrets.token_hex(8)}"
+        try:
+            # nobody else could have made this name: never through a link, and private from its first byte
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, "wb") as file:  # noqa: PTH123 - of a descriptor
+                file.write(data)
+            fresh.replace(self._path(kept.key))
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,127 @@
+"""The criteria of a task by name and weight, out of its rubric's Markdown (pure)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinchbench.grading.judge_view import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pinchbench.model import Task
+
+_HEADING = re.compile(r" {0,3}(?P<level>#{2,4})[ \t]+(?P<title>\S.*)")
+_ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,2}[.)])\s+(?P<marks>\*\*|__)(?P<name>[^\n]+?)(?P=marks)(?P<rest>.*)")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_NUMBERED = re.compile(r"(?P<word>criterion\s*#?\d*\s*[:.)–—-]\s*)(?=\S)|\d{1,2}[.)]\s+(?=\S)", re.IGNORECASE)
+_AMOUNT = r"(?P<word>weight(?:ing|ed)?\s*(?:of)?\s*[:=]?\s*)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>%|percent\b|points?\b|pts?\b)?"
+_WEIGHT_IN_BRACKETS = re.compile(rf"\s*[(\[]\s*{_AMOUNT}[^()\[\]]{{0,40}}[)\]]", re.IGNORECASE)
+_WEIGHT_AT_END = re.compile(rf"\s*[-–—:|,]\s*{_AMOUNT}\s*$", re.IGNORECASE)
+_ANCHOR = re.compile(
+    r"(?:(?:scores?|ratings?|grades?|levels?)\s*[:=]?\s*)?\d|(?:scores?|ratings?|grades?)$", re.IGNORECASE
+)
+_NO_CRITERIA = frozenset(
+    {"notes", "note", "scale", "scoring", "overview", "instructions", "guidelines", "total", "general"}
+)
+ITEM_LEVEL = 9  # a list's place behind the levels of headings
+WHOLE = 0.015  # how far from 1 the sum of rounded percentages may be
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Criterion:
+    """What a judge scores by itself. `weight` is its share of the total: all of a question's sum to 1, or all are None."""
+
+    name: str
+    weight: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Candidate:
+    level: int
+    name: str
+    weight: float | None
+    explicit: bool
+
+
+def read_criteria(task: Task) -> tuple[Criterion, ...]:
+    """Find the criteria by name: in the rubric's headings and lists, or without a rubric the grading criteria.
+
+    Headings such as `### Clarity (weight 40 %)`, `### Criterion 1: Clarity` and items such as `- **Clarity** (40 %): …`
+    are known. Empty where the rubric is written otherwise.
+    """
+    if not (task.llm_judge_rubric and task.llm_judge_rubric.strip()):
+        return _unique([(one_line(text.strip()), None) for text in task.grading_criteria])
+    candidates = list(_candidates(task.llm_judge_rubric))
+    groups = [[one for one in candidates if one.level == level] for level in (3, 2, 4, ITEM_LEVEL)]
+    for group in groups:
+        weighted = [one for one in group if one.weight is not None]
+        if weighted and (len(weighted) == len(group) or _is_whole(weighted)):
+            return _weighted(weighted)
+        if weighted or any(one.explicit for one in group):
+            named = [one for one in group if one.explicit or one.weight is not None]
+            return _unique([(one.name, None) for one in (group if weighted else named)])
+    headings = next((group for group in groups[:3] if len(group) > 1), [])
+    return _unique([(one.name, None) for one in headings])
+
+
+def _candidates(rubric: str) -> Iterator[_Candidate]:
+    fenced = False
+    for line in rubric.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and (heading := _HEADING.match(line)):
+            title = heading["title"].rstrip().rstrip("#")
+            yield from _candidate(len(heading["level"]), title, "")
+        elif not fenced and (item := _ITEM.match(line)):
+            yield from _candidate(ITEM_LEVEL, item["name"], item["rest"])
+
+
+def _candidate(level: int, name: str, rest: str) -> Iterator[_Candidate]:
+    numbered = _NUMBERED.match(name.strip(" *_"))
+    explicit = numbered is not None and numbered["word"] is not None
+    name = name.strip(" *_")[numbered.end() if numbered else 0 :]
+    found = _WEIGHT_IN_BRACKETS.search(name) or _WEIGHT_AT_END.search(name)
+    weight = _amount(found)
+    if found and weight is not None:
+        name = name[: found.start()] + name[found.end() :]
+    elif level == ITEM_LEVEL:
+        rest = rest.lstrip(" :")
+        weight = _amount(_WEIGHT_IN_BRACKETS.match(rest) or _WEIGHT_AT_END.search(rest.split(":")[0]))
+    name = one_line(" ".join(name.split()).strip(" *_`:–—-"))
+    if name and not _ANCHOR.match(name) and name.casefold() not in _NO_CRITERIA:
+        yield _Candidate(level=level, name=name, weight=weight, explicit=explicit)
+
+
+def _amount(found: re.Match[str] | None) -> float | None:
+    """The number of a weight: percentages as shares, anything else as it stands. A number alone is no weight."""
+    if found is None or not (found["word"] or found["unit"]):
+        return None
+    number = float(found["number"])
+    return number / 100 if found["unit"] in {"%", "percent"} else number
+
+
+def _is_whole(candidates: Sequence[_Candidate]) -> bool:
+    return abs(math.fsum(one.weight or 0.0 for one in candidates) - 1) < WHOLE
+
+
+def _weighted(candidates: Sequence[_Candidate]) -> tuple[Criterion, ...]:
+    total = math.fsum(one.weight or 0.0 for one in candidates)
+    if not 0 < total < math.inf:
+        return _unique([(one.name, None) for one in candidates])
+    return _unique([(one.name, (one.weight or 0.0) / total) for one in candidates])
+
+
+def _unique(named: Iterable[tuple[str, float | None]]) -> tuple[Criterion, ...]:
+    """Number names that come twice: the judge's reply has one place for each."""
+    criteria: list[Criterion] = []
+    taken: set[str] = set()
+    for name, weight in named:
+        numbers = (f"{name} ({number})" for number in range(2, len(taken) + 3))
+        free = name if name.casefold() not in taken else next(one for one in numbers if one.casefold() not in taken)
+        taken.add(free.casefold())
+        criteria.append(Criterion(name=free, weight=weight))
+    return tuple(criteria)

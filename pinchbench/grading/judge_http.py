@@ -1,0 +1,328 @@
+"""A judge behind an OpenAI-compatible endpoint: one request, as often as it takes, and what its answer says."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+import os
+import random
+import re
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+import stamina
+
+from pinchbench.errors import ConfigError
+from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Reply
+from pinchbench.grading.judge_wire import (
+    MAX_BODY_BYTES,
+    MAX_TOKENS,
+    NO_CREDIT,
+    REFUSE_A_PARAMETER,
+    Answer,
+    Complaint,
+    Wishes,
+    effective_status,
+    is_lasting,
+    is_worth_a_retry,
+    one_line,
+    read_complaint,
+    read_completion,
+    request_body,
+    retry_after_s,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+
+    from pinchbench.config import JudgeConfig
+    from pinchbench.grading.judge import Message
+
+READ_TIMEOUT_S = 300.0  # a model that thinks sends nothing for minutes
+CONNECT_TIMEOUT_S = 10.0
+CALL_LIMIT_S = 900.0  # endpoints that send a space now and then, to keep the line open, outlast every read timeout
+ATTEMPTS = 6
+FIRST_WAIT_S = 1.0  # doubled with each attempt: 31 s in all
+LONGEST_WAIT_S = 60.0
+JITTER_S = 1.0  # so that the calls of a run, refused together, do not come back together
+BLOT = "[the key]"
+SHORTEST_SECRET = 8  # what stands for "no key" with local servers (`EMPTY`, `none`) is a word like any other
+
+LOGGERS = ("stamina", "httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patience:
+    """How long an endpoint is waited for, and how often it is asked: seconds, and requests for one reply."""
+
+    connect_s: float = CONNECT_TIMEOUT_S
+    read_s: float = READ_TIMEOUT_S
+    call_s: float = CALL_LIMIT_S
+    attempts: int = ATTEMPTS
+    first_wait_s: float = FIRST_WAIT_S
+    longest_wait_s: float = LONGEST_WAIT_S
+    jitter_s: float = JITTER_S
+
+
+class _TransientError(Exception):
+    """A call failed so that another may succeed; `wait_s` is how long the endpoint wants to be left alone."""
+
+    def __init__(self, what: str, *, wait_s: float | None = None) -> None:
+        super().__init__(what)
+        self.wait_s = wait_s
+
+
+class HttpJudge:
+    """A judge behind `POST {base_url}/chat/completions`; `open_http_judge` makes it, and owns its client.
+
+    What the endpoint turns out not to know is left out from then on. Its key stands in the client's headers and
+    nowhere else.
+    """
+
+    def __init__(
+        self,
+        client: httpx2.AsyncClient,
+        *,
+        model: str,
+        base_url: str,
+        patience: Patience,
+        secret: str,
+        key_name: str,
+        is_steady: bool = True,
+    ) -> None:
+        """`is_steady` asks for a temperature of 0: right for one vote, and no use for several that should differ.
+
+        `secret` is the key, which is blotted out wherever the endpoint echoes it; `key_name` is where it came from.
+        """
+        self.model = model
+        self._client = client
+        self._base_url = base_url
+        self._patience = patience
+        self._secret = secret
+        self._key_name = key_name
+        self._temperature = 0 if is_steady else None
+        self._wishes = Wishes(temperature=is_steady)
+
+    def describe(self) -> Mapping[str, object]:
+        """The model, the address and the parameters that are asked for."""
+        return {
+            "kind": "chat/completions",
+            "model": self.model,
+            "base_url": self._base_url,
+            "temperature": self._temperature,
+            "max_tokens": MAX_TOKENS,
+        }
+
+    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
+        """Get a reply, a retry and a lowered wish at a time.
+
+        A cancellation drops the connection at once.
+
+        Raises:
+            JudgeUnreachableError: every attempt met a fault that may pass: no connection, no answer in time, a cut
+                connection, a status 408, 409, 425, 429 or 5xx.
+            JudgeRefusedError: another status than these and 200; not lasting when it is about this question.
+        """
+        wishes, tally = self._wishes, _Tally()
+        while True:
+            answer = await self._persist(request_body(self.model, conversation, schema, wishes), tally)
+            status = effective_status(answer)
+            if httpx2.codes.is_success(status):
+                break
+            complaint = read_complaint(answer)
+            lower = wishes.lowered(complaint) if status in REFUSE_A_PARAMETER else None
+            if lower is None:
+                raise self._refusal(status, answer, complaint, tally)
+            wishes = lower
+        # only now: a request that is refused in the end may have named parameters that were not at fault
+        self._wishes = self._wishes.meet(wishes)
+        reply = read_completion(answer, calls=tally.calls)
+        return replace(reply, text=self._blot(reply.text), model=self._blot(reply.model))
+
+    async def _persist(self, body: Mapping[str, object], tally: _Tally) -> Answer:
+        """Send a request until it is answered, one way or the other."""
+        content = json.dumps(body, ensure_ascii=False).encode()
+        patience = self._patience
+        try:
+            async for attempt in stamina.retry_context(
+                on=self._wait_s,
+                attempts=patience.attempts,
+                timeout=None,
+                wait_initial=patience.first_wait_s,
+                wait_max=patience.longest_wait_s,
+                wait_jitter=patience.jitter_s,
+            ):
+                with attempt:
+                    tally.calls += 1
+                    return await self._send(content)
+        except _TransientError as error:
+            times = "once" if tally.calls == 1 else f"{tally.calls} times"
+            raise JudgeUnreachableError(
+                f"The judge at {self._base_url} was asked {times} and gave no answer; the last time {error}.",
+                calls=tally.calls,
+            ) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _wait_s(self, error: Exception) -> bool | float:
+        """Whether to try again, and in how many seconds if the endpoint has said so."""
+        if not isinstance(error, _TransientError):
+            return False
+        if error.wait_s is None:
+            return True
+        return error.wait_s + random.uniform(0, self._patience.jitter_s)  # noqa: S311 - jitter, no secret
+
+    async def _send(self, content: bytes) -> Answer:
+        """Send a request once. Raises _TransientError when it is worth another attempt."""
+        try:
+            with anyio.fail_after(self._patience.call_s):
+                async with self._client.stream(
+                    "POST", f"{self._base_url}/chat/completions", content=content
+                ) as response:
+                    answer = self._without_key(await _read_answer(response))
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            raise _TransientError("it did not answer in time") from error
+        except httpx2.RequestError as error:
+            why = self._blot(one_line(error)) or type(error).__name__
+            raise _TransientError(f"the connection failed ({why})") from error
+        status = effective_status(answer)
+        complaint = read_complaint(answer) if not httpx2.codes.is_success(status) else Complaint()
+        if is_worth_a_retry(status, complaint):
+            raise _TransientError(
+                f"it answered with status {status} ({self._blot(complaint.message)})",
+                wait_s=retry_after_s(answer.retry_after, datetime.now(UTC)),
+            )
+        return answer
+
+    def _refusal(self, status: int, answer: Answer, complaint: Complaint, tally: _Tally) -> JudgeRefusedError:
+        what = f"status {status} ({complaint.message})" if complaint.message else f"status {status}"
+        advice = ""
+        if status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
+            advice = f" Check the key in {self._key_name}." if self._key_name else " It may want --judge-api-key-env."
+        elif status in (httpx2.codes.NOT_FOUND, httpx2.codes.METHOD_NOT_ALLOWED):
+            advice = " Check --judge and --judge-base-url."
+        elif httpx2.codes.is_redirect(status):
+            advice = f" It points to {one_line(answer.location)}; give --judge-base-url the final address."
+        elif status == httpx2.codes.PAYMENT_REQUIRED or NO_CREDIT.search(complaint.whole):
+            advice = " The account has no credit left."
+        return JudgeRefusedError(
+            self._blot(f"The judge at {self._base_url} refused: {what}.{advice}"),
+            lasting=is_lasting(status, complaint),
+            calls=tally.calls,
+        )
+
+    def _without_key(self, answer: Answer) -> Answer:
+        """Blot the key out before anything is cut: half a key is no longer recognised."""
+        if len(self._secret) < SHORTEST_SECRET:
+            return answer
+        body = answer.body.replace(self._secret.encode(), BLOT.encode())
+        return replace(answer, body=body, location=self._blot(answer.location))
+
+    def _blot(self, text: str) -> str:
+        """Blot out the key where somebody has echoed it."""
+        return text.replace(self._secret, BLOT) if len(self._secret) >= SHORTEST_SECRET else text
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The requests that were sent for one reply."""
+
+    calls: int = 0
+
+
+async def _read_answer(response: httpx2.Response) -> Answer:
+    pieces: list[bytes] = []
+    left = MAX_BODY_BYTES
+    async for piece in response.aiter_bytes():
+        pieces.append(piece[:left])
+        left -= len(piece)
+        if left < 0:
+            break
+    return Answer(
+        status=response.status_code,
+        body=b"".join(pieces),
+        whole=left >= 0,
+        retry_after=response.headers.get("retry-after", ""),
+        location=response.headers.get("location", ""),
+    )
+
+
+@asynccontextmanager
+async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience()) -> AsyncGenerator[HttpJudge]:
+    """Open a client for the judge of `config`, which names a base URL; it is closed with the block.
+
+    Proxies of the environment are used, except for hosts on this machine. Raises ConfigError when the address, the
+    key or the environment's proxy and certificate settings can't be used.
+    """
+    base_url = (config.base_url or "").rstrip("/")
+    secret = os.environ.get(config.api_key_env, "").strip() if config.api_key_env else ""
+    if config.api_key_env and not re.fullmatch(r"[!-~]+", secret):
+        raise ConfigError(f"The value of {config.api_key_env} is no API key: it is empty or has spaces or other signs.")
+    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "pinchbench-async"}
+    if secret:
+        headers["Authorization"] = f"Bearer {secret}"
+    try:
+        host = httpx2.URL(base_url).host
+    except httpx2.InvalidURL as error:
+        raise ConfigError(f"--judge-base-url is not a URL: {error}.") from error
+    try:
+        client = httpx2.AsyncClient(
+            headers=headers,
+            timeout=httpx2.Timeout(connect=patience.connect_s, read=patience.read_s, write=patience.read_s, pool=None),
+            follow_redirects=False,
+            trust_env=not is_loopback(host),
+        )
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
+        # not the error's own words: a proxy's address may hold a password
+        raise ConfigError(
+            "The proxy or certificate settings of the environment (HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE …) can't be"
+            f" used for the judge: {type(error).__name__}."
+        ) from None
+    async with client:
+        with _careful_logs(secret):
+            yield HttpJudge(
+                client,
+                model=config.model,
+                base_url=base_url,
+                patience=patience,
+                secret=secret,
+                key_name=config.api_key_env or "",
+                is_steady=config.votes == 1,
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host of a URL is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextmanager
+def _careful_logs(secret: str) -> Generator[None]:
+    """Keep two things out of the logs of the libraries beneath.
+
+    Retries of ours: Python prints them to stderr where nobody has set logging up. And the key, should an endpoint echo
+    it: httpcore2 logs the headers of responses.
+    """
+
+    def accept(record: logging.LogRecord) -> bool:
+        if _TransientError.__name__ in str(record.__dict__.get("stamina.caused_by", "")):
+            return False
+        return not secret or secret not in record.getMessage()
+
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addFilter(accept)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(accept)

@@ -1,0 +1,263 @@
+"""What goes over the wire to an OpenAI-compatible endpoint, and what comes back (pure)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, cast
+
+import httpx2
+
+from pinchbench.grading.judge import MAX_REPLY, Reply
+from pinchbench.model import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from pinchbench.grading.judge import Message
+
+LONGEST_RETRY_AFTER_S = 120.0  # who asks for hours wants to be asked another day
+MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_TOKENS = 16_384  # of a reply, a model's thinking included
+MAX_MESSAGE = 500  # characters of an endpoint's error that are passed on
+MAX_COUNT = 2**53  # of tokens; beyond it JSON's numbers are no longer whole
+WORTH_A_RETRY = frozenset({408, 409, 425, 429})
+REFUSE_A_PARAMETER = frozenset({400, 404, 415, 422, 501})
+REFUSE_THE_ACCOUNT = frozenset({401, 402, 403, 404, 405})
+FILTERED = ": its provider's filter held it back"
+NO_CREDIT = re.compile(r"insufficient.?quota", re.IGNORECASE)
+ABOUT_THE_QUESTION = re.compile(r"moderation|flagged|content.?(filter|policy)", re.IGNORECASE)
+
+FORMATS = ("json_schema", "json_object", "")  # from the strictest to none
+LIMITS = ("max_tokens", "max_completion_tokens", "")  # the usual name, the newer one, no limit
+NAMES_FORMAT = re.compile(r"response_?format|json_?schema|json_?object|structured.?output|json.?mode", re.IGNORECASE)
+NAMES_LIMIT = re.compile(r"max_(completion_)?tokens", re.IGNORECASE)
+NAMES_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wishes:
+    """The parameters an endpoint may not know: an index into `FORMATS` and `LIMITS`, and a temperature of 0."""
+
+    format: int = 0
+    limit: int = 0
+    temperature: bool = True
+
+    def lowered(self, complaint: Complaint) -> Wishes | None:
+        """Give up the wish that a refusal names. None when it names none that is left: each goes once."""
+        for text in (complaint.parameter, complaint.message, complaint.whole):
+            if NAMES_FORMAT.search(text) and FORMATS[self.format]:
+                return replace(self, format=self.format + 1)
+            if NAMES_LIMIT.search(text) and LIMITS[self.limit]:
+                return replace(self, limit=self.limit + 1)
+            if NAMES_TEMPERATURE.search(text) and self.temperature:
+                return replace(self, temperature=False)
+        return None
+
+    def meet(self, other: Wishes) -> Wishes:
+        """Only what both still ask for."""
+        return Wishes(
+            format=max(self.format, other.format),
+            limit=max(self.limit, other.limit),
+            temperature=self.temperature and other.temperature,
+        )
+
+
+def request_body(
+    model: str, conversation: Sequence[Message], schema: Mapping[str, object], wishes: Wishes
+) -> dict[str, object]:
+    """The JSON of a request. Halves of surrogate pairs, which UTF-8 can't hold, become question marks."""
+    body: dict[str, object] = {
+        "model": model,
+        "messages": [{"role": one.role.value, "content": writable(one.text)} for one in conversation],
+        "stream": False,
+    }
+    if wishes.temperature:
+        body["temperature"] = 0
+    if limit := LIMITS[wishes.limit]:
+        body[limit] = MAX_TOKENS
+    match FORMATS[wishes.format]:
+        case "json_schema":
+            named = {"name": "verdict", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        case "json_object":
+            body["response_format"] = {"type": "json_object"}
+    return body
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """An HTTP response, its body bounded: `whole` is false when there was more."""
+
+    status: int
+    body: bytes
+    whole: bool = True
+    retry_after: str = ""
+    location: str = ""
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+    def json(self) -> object:
+        """The body as JSON, None when it is none."""
+        try:
+            return cast("object", json.loads(self.body))
+        except (ValueError, RecursionError):
+            return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Complaint:
+    """What a response that is no answer says: in a sentence, about which parameter, in which words it came."""
+
+    message: str = ""
+    parameter: str = ""
+    whole: str = ""
+
+
+def read_complaint(answer: Answer) -> Complaint:
+    """Find what is wrong in the forms that endpoints use: OpenAI's, FastAPI's, a plain text."""
+    whole = answer.text[:MAX_REPLY]
+    value = answer.json()
+    error: object = value
+    if isinstance(value, dict):
+        error = value.get("error") or value.get("detail") or value.get("message") or value
+    if isinstance(error, list) and error:
+        error = error[0]
+    if isinstance(error, dict):
+        place = error.get("loc")
+        parameter = ".".join(map(str, place)) if isinstance(place, list) else str(error.get("param") or "")
+        message = error.get("message") or error.get("msg")
+        return Complaint(message=one_line(message or whole), parameter=writable(parameter), whole=whole)
+    return Complaint(message=one_line(error if isinstance(error, str) else whole), whole=whole)
+
+
+def effective_status(answer: Answer) -> int:
+    """The status, or the one that a body of a 200 names in its `error`: gateways pass a provider's failure on so."""
+    value = answer.json() if answer.status == httpx2.codes.OK else None
+    error = value.get("error") if isinstance(value, dict) and not value.get("choices") else None
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else answer.status  # noqa: PLR2004 - HTTP's own ranges
+
+
+def is_worth_a_retry(status: int, complaint: Complaint) -> bool:
+    """Whether the same request may succeed later."""
+    if NO_CREDIT.search(complaint.whole):
+        return False
+    return status in WORTH_A_RETRY or (httpx2.codes.is_server_error(status) and status not in REFUSE_A_PARAMETER)
+
+
+def is_lasting(status: int, complaint: Complaint) -> bool:
+    """Whether a refusal holds for every question, not for this one alone."""
+    if NO_CREDIT.search(complaint.whole):
+        return True
+    if ABOUT_THE_QUESTION.search(complaint.whole):
+        return False
+    return status in REFUSE_THE_ACCOUNT or httpx2.codes.is_redirect(status)
+
+
+def retry_after_s(value: str, now: datetime) -> float | None:
+    """Read a `Retry-After` header, seconds or an HTTP date, as seconds from now: 0 to 120. None: it says nothing."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            due = parsedate_to_datetime(value)
+            seconds = (due if due.tzinfo else due.replace(tzinfo=UTC)).timestamp() - now.timestamp()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return min(max(0.0, seconds), LONGEST_RETRY_AFTER_S) if seconds == seconds else None  # noqa: PLR0124 - not NaN
+
+
+def read_completion(answer: Answer, *, calls: int) -> Reply:
+    """Read a chat completion. Whatever is no answer of the model's is a reply with a problem; never raises."""
+    kept = answer.text[:MAX_REPLY]
+    if not answer.whole:
+        problem = f"the endpoint's answer is longer than {MAX_BODY_BYTES // 2**20} MiB"
+        return Reply(text=kept, calls=calls, problem=problem)
+    value = answer.json()
+    if not isinstance(value, dict):
+        return Reply(text=kept, calls=calls, problem="the endpoint's answer is not a JSON object")
+    usage, cost_usd = _read_usage(value.get("usage"))
+    model = value.get("model")
+    reply = Reply(
+        text=kept,
+        usage=usage,
+        cost_usd=cost_usd,
+        calls=calls,
+        model=one_line(model) if isinstance(model, str) else "",
+    )
+    choices = value.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        return replace(reply, problem="the endpoint's answer holds no message")
+    text, problem = _read_message(message, choice.get("finish_reason"))
+    return replace(reply, text=text, problem=problem)
+
+
+def _read_message(message: Mapping[str, object], finish: object) -> tuple[str, str]:
+    """The text of a message, and why it is no answer."""
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal.strip():
+        return writable(refusal), "the judge refused to answer"
+    text = _text_of(message.get("content"))
+    if finish == "length":
+        return text, "the reply was cut at its length limit; be brief"
+    if not text.strip():
+        return "", f"the reply is empty{FILTERED if finish == 'content_filter' else ''}"
+    return text, ""
+
+
+def _text_of(content: object) -> str:
+    """The text of a message, which may come in parts; thinking and other kinds of parts are not the answer."""
+    if isinstance(content, str):
+        return writable(content)
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") in ("text", None))
+    return writable("".join(text for text in texts if isinstance(text, str)))
+
+
+def _read_usage(value: object) -> tuple[Usage, float | None]:
+    usage = value if isinstance(value, dict) else {}
+    took, gave = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    cost = _amount(usage.get("cost"))
+    return (
+        Usage(
+            requests=1,
+            input_tokens=took,
+            output_tokens=gave,
+            total_tokens=_count(usage.get("total_tokens")) or took + gave,
+            cost_usd=cost or 0.0,
+        ),
+        cost,
+    )
+
+
+def _count(value: object) -> int:
+    return min(int(_amount(value) or 0), MAX_COUNT)
+
+
+def _amount(value: object) -> float | None:
+    """A number that can be an amount; None for all else, truth values included."""
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else -1.0
+    except OverflowError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def writable(text: str) -> str:
+    """Text without halves of surrogate pairs, which UTF-8 can't hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def one_line(value: object) -> str:
+    """The beginning of a text, on one line."""
+    return writable(" ".join(str(value).split()))[:MAX_MESSAGE]

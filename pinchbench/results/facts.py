@@ -1,0 +1,55 @@
+"""run.json: what was asked of a run and what ran it, written once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.errors import ResultsError
+from pinchbench.model import GradingType, TrialKey
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as it was run. `timeout_s` is its limit, the multiplier put in."""
+
+    digest: str
+    category: str
+    grading_type: GradingType
+    timeout_s: float
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a reader needs to know what the numbers of a run are numbers of. Holds no keys.
+
+    `config` holds the options by name, `versions` the releases of everything that took part, `tasks` the tasks by
+    id, `plan` every trial in order as id and repetition. `created_at` is in seconds since the epoch (UTC).
+    """
+
+    run_id: str
+    created_at: float
+    config: dict[str, object]
+    versions: dict[str, str]
+    containment: str
+    agents: list[str]
+    suite: dict[str, object]
+    tasks: dict[str, TaskFacts]
+    plan: list[tuple[str, int]]
+
+    @property
+    def keys(self) -> tuple[TrialKey, ...]:
+        """The plan."""
+        return tuple(TrialKey(task_id=task_id, repetition=repetition) for task_id, repetition in self.plan)
+
+
+def read_facts(path: Path) -> RunFacts:
+    """Read a run.json; keys of other releases are ignored. Blocks. Raises ResultsError when it is none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RunFacts)
+    except OSError as error:
+        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ResultsError(f"{path} is no description of a run: {error}.") from error

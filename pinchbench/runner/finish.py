@@ -1,0 +1,98 @@
+"""From the journal to the result: derived from the files of a run, and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinchbench.config import DEFAULT_PASS_THRESHOLD
+from pinchbench.model import Ungraded
+from pinchbench.results.aggregate import aggregate
+from pinchbench.results.facts import read_facts
+from pinchbench.results.journal import read_journal
+from pinchbench.results.store import write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.store import RunFiles
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What a run came to.
+
+    `path` is the aggregate, `folder` holds the journal, run.json and each trial's evidence. `data` is what stands in
+    the aggregate. `grades` holds the latest grade of each trial that has one. `interrupted` names the signal that
+    ended the run early, `stopped` says why it ended itself early; `problems` what was wrong with the journal.
+    """
+
+    run_id: str
+    path: Path
+    folder: Path
+    data: Mapping[str, object]
+    outcomes: tuple[Outcome, ...]
+    grades: Mapping[TrialKey, Grade]
+    planned: int
+    interrupted: str | None = None
+    stopped: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned trial ended in a way that says something about the model, and has its grade.
+
+        Grades that are missing only because no judge was asked for are no fault of the run.
+        """
+        ended = len(self.outcomes) == self.planned and all(one.reason.counts for one in self.outcomes)
+        return ended and all(self._is_graded(one.key) for one in self.outcomes)
+
+    def _is_graded(self, key: TrialKey) -> bool:
+        grade = self.grades.get(key)
+        return grade is not None and grade.ungraded in (None, Ungraded.NO_JUDGE)
+
+
+def derive_result(files: RunFiles) -> Result:
+    """Write the aggregate of a run and return its result. Blocks.
+
+    The same files give the same aggregate, byte by byte. Raises ResultsError when they can't be read or written.
+    """
+    facts = read_facts(files.provenance)
+    journal = read_journal(files.journal)
+    end = journal.finished
+    plan = facts.keys
+    data = aggregate(
+        model=str(facts.config["model"]),
+        run_id=facts.run_id,
+        timestamp=end.at if end is not None else facts.created_at,
+        plan=plan,
+        outcomes=journal.outcomes,
+        facts={
+            "suite": facts.config["suite"],
+            "interrupted": end.interrupted if end is not None else None,
+            "stopped": end.stopped if end is not None else "",
+            "run": files.name,
+        },
+        grades=journal.grades,
+        categories={task_id: task.category for task_id, task in facts.tasks.items()},
+        pass_threshold=_threshold(facts.config.get("pass_threshold")),
+    )
+    write_json(files.aggregate, data)
+    return Result(
+        run_id=facts.run_id,
+        path=files.aggregate,
+        folder=files.folder,
+        data=data,
+        outcomes=journal.outcomes,
+        grades=journal.grades,
+        planned=len(plan),
+        interrupted=end.interrupted if end is not None else None,
+        stopped=end.stopped if end is not None else "",
+        problems=journal.problems,
+    )
+
+
+def _threshold(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD

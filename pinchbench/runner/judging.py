@@ -1,0 +1,55 @@
+"""The judge of a run: an endpoint's client, or OpenClaw agents with homes of their own."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.install import cache_dir
+from pinchbench.runner.slots import make_judge_homes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from pinchbench.config import JudgeConfig
+    from pinchbench.grading.judge import Judge
+    from pinchbench.openclaw.command import OpenClaw
+
+JUDGE_CACHE = "judge"
+
+
+@asynccontextmanager
+async def open_judge(
+    config: JudgeConfig | None, *, openclaw: OpenClaw | None, folder: Path, run_id: str
+) -> AsyncGenerator[Judge | None]:
+    """The judge, as long as the block; None when none is asked for.
+
+    `openclaw` is needed by an `openclaw:` judge alone; its agents live below `folder`, and their processes carry the
+    `run_id`. Raises OpenClawError when
+    OpenClaw refuses to make them.
+    """
+    if config is None:
+        yield None
+        return
+    # a client for HTTP takes a tenth of a second to import, which runs without a judge need not pay
+    from pinchbench.grading.judge import Judge  # noqa: PLC0415
+    from pinchbench.grading.judge_cache import JudgeCache  # noqa: PLC0415
+
+    cache = JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None
+    if config.is_openclaw:
+        from pinchbench.grading.judge_openclaw import OpenClawJudge  # noqa: PLC0415
+
+        assert openclaw is not None  # noqa: S101 - who asks for such a judge has looked for it
+        homes = await make_judge_homes(config, openclaw, folder)
+        agents = [OpenClawAgent(openclaw=openclaw, home=home) for home in homes]
+        endpoint = OpenClawJudge(
+            agents, folder, model=config.model_id, base_url=config.base_url, marker=f"{run_id}/judge"
+        )
+        yield Judge(endpoint, votes=config.votes, concurrency=config.concurrency, cache=cache)
+        return
+    from pinchbench.grading.judge_http import open_http_judge  # noqa: PLC0415
+
+    async with open_http_judge(config) as client:
+        yield Judge(client, votes=config.votes, concurrency=config.concurrency, cache=cache)

@@ -1,0 +1,94 @@
+"""Grades of trials on real OpenClaw: full marks for the solutions, next to none for doing nothing, and an OpenClaw judge."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from fake_judge import fake_judge, good
+from pinchbench import JudgeConfig, RunConfig, run_benchmark
+from pinchbench.process.leftovers import find_marked
+from real_openclaw import TaskFile, UserHome, write_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.openclaw.command import OpenClaw
+
+pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+
+STARTERS = ("sanity", "calendar", "shipment_audit", "rota_repair", "workshop_memory", "outage_brief")
+
+
+async def run_starters(model: str, openclaw: OpenClaw, folder: Path, judge: str) -> dict[str, Any]:
+    """Run the bundled suite as a user does, and return the result's JSON."""
+    options = [f"--model={model}", f"--openclaw={openclaw.version}", "--concurrency=4", "--json"]
+    judging = ["--judge=judge-1", f"--judge-base-url={judge}", "--no-judge-cache"]
+    places = [f"--output-dir={folder / 'results'}", f"--run-root={folder / 'pb'}"]
+    argv = [sys.executable, "-m", "pinchbench", *options, *judging, *places]
+    done = await anyio.run_process(argv, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    data: dict[str, Any] = json.loads(done.stdout)
+    assert find_marked(data["run_id"]) == []
+    return data
+
+
+async def test_the_solutions_earn_every_point_of_the_starter_suite(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
+    before = home.snapshot()
+    async with fake_judge(good(1.0)) as judge:
+        data = await run_starters("demo/oracle", openclaw, tmp_path, judge.base_url)
+    assert {task["task_id"]: task["score"] for task in data["tasks"]} == {
+        f"task_{number:02}_{name}": 1.0 for number, name in enumerate(STARTERS)
+    }
+    assert (data["score"]["mean"], data["score"]["tasks"]) == (1.0, 6)
+    assert data["left_out"] == {"ungraded": 0, "infrastructure": 0, "not_run": 0, "tasks_without_score": 0}
+    # the judge has read what the agents really wrote
+    asked = json.dumps([request.body for request in judge.requests])
+    assert "brief.md" in asked
+    assert home.snapshot() == before
+
+
+async def test_doing_nothing_earns_next_to_nothing_on_the_starter_suite(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
+    del home
+    async with fake_judge(good(0.0)) as judge:
+        data = await run_starters("demo/null", openclaw, tmp_path, judge.base_url)
+    scores = {task["task_id"]: task["score"] for task in data["tasks"]}
+    assert len(scores) == 6
+    assert max(scores.values()) <= 0.2, scores
+
+
+async def test_an_openclaw_agent_judges_without_any_tool(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
+    before = home.snapshot()
+    steps: list[tuple[str, dict[str, object]]] = [
+        ("write", {"path": "poem.txt", "content": "A short poem about rain."})
+    ]
+    task = TaskFile(task_id="task_poem", turns=[("Write a poem to poem.txt.", steps, "Done.")])
+    async with fake_judge(good(0.75, notes="Short, but a poem.")) as judge:
+        config = RunConfig(
+            model="demo/oracle",
+            tasks_dir=write_suite(tmp_path / "suite", [task]),
+            openclaw=openclaw.version,
+            output_dir=tmp_path / "results",
+            run_root=tmp_path / "pb",
+            judge=JudgeConfig(model="openclaw:local/judge-1", base_url=judge.base_url, concurrency=1, cache=False),
+        )
+        result = await run_benchmark(config)
+    [grade] = result.grades.values()
+    assert (grade.score, grade.ungraded) == (0.75, None)
+    assert grade.judge is not None
+    assert grade.judge.model == "openclaw:local/judge-1"
+    assert grade.judge.usage.requests == 1
+    [request] = judge.requests
+    assert request.body["model"] == "judge-1"
+    assert not request.body.get("tools")
+    assert "A short poem about rain." in json.dumps(request.messages)
+    assert find_marked(result.run_id) == []
+    assert home.snapshot() == before

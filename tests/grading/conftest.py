@@ -1,0 +1,71 @@
+"""Kept evidence of a trial, and checks that are run on it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import fail_after
+
+from pinchbench.grading.checks import CheckJob, run_check
+from pinchbench.workspace import keep_workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.model import CheckGrade
+    from pinchbench.process.supervise import Leave
+
+NOW = 1_750_000_000.0  # 2025-06-15, 15:06:40 UTC
+
+
+class Desk:
+    """A trial's workspace and transcript, the evidence made of them, and a place where checks are run on it."""
+
+    def __init__(self, folder: Path, marker: str) -> None:
+        """Begin with an empty workspace and no transcript."""
+        self.workspace = folder / "runs" / "task"
+        self.workspace.mkdir(parents=True)
+        self.scratch = folder / "scratch"
+        self.log = folder / "check.log"
+        self.marker = marker
+        self._folder = folder
+        self._transcript = folder / "transcript.jsonl"
+
+    def tell(self, *events: object) -> None:
+        """Write the transcript."""
+        self._transcript.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+
+    def job(self, code: str, **changes: object) -> CheckJob:
+        """Keep the workspace as it is now, and return a check of it."""
+        archive = self._folder / "workspace.tar.zst"
+        keep_workspace(self.workspace, archive)
+        job = CheckJob(
+            code=dedent(code),
+            transcript=self._transcript,
+            archive=archive,
+            workspace=str(self.workspace),
+            now=NOW,
+            scratch=self.scratch,
+            log=self.log,
+            marker=self.marker,
+            timeout_s=30.0,
+        )
+        return replace(job, **changes)  # type: ignore[arg-type]
+
+    async def check(self, code: str, *, leave: Leave | None = None, **changes: object) -> CheckGrade:
+        """Run a check that must come to its end."""
+        with fail_after(45):
+            return await run_check(self.job(code, **changes), leave=leave)
+
+    def said(self) -> str:
+        """Return what is in the check's log."""
+        return self.log.read_text("utf-8") if self.log.exists() else ""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path, marker=f"test-check/{tmp_path.name}")

@@ -1,0 +1,528 @@
+"""Checks in a process of their own: what they are given, what their answers are worth, and how they end."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import anyio
+import numpy as np
+import pytest
+from anyio import create_task_group, fail_after
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.grading import check_child, checks
+from pinchbench.grading.check_child import Answer, tally
+from pinchbench.grading.checks import run_check
+from pinchbench.model import GradingType, Ungraded
+from pinchbench.process.supervise import Leave
+from pinchbench.suite.load import bundled_tasks_dir, load_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import psutil
+
+    from grading.conftest import Desk
+    from pinchbench.model import Task
+
+pytestmark = pytest.mark.anyio
+both_backends = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+
+TASKS = [one for one in load_suite(bundled_tasks_dir()).suite.tasks if one.grading_type is not GradingType.LLM_JUDGE]
+NUMBERS = st.one_of(
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.decimals(),
+    st.fractions(),
+    st.floats(width=32).map(np.float32),
+    st.integers(-9, 9).map(np.int64),
+    st.booleans().map(np.bool_),
+)
+HANG = "def grade(transcript, workspace_path):\n    print('here', flush=True)\n    while True: pass\n"
+
+
+class TestTally:
+    @given(st.dictionaries(st.text() | st.integers(), NUMBERS, min_size=1, max_size=30))
+    def test_every_score_and_point_is_in_0_to_1(self, returned: dict[object, object]) -> None:
+        answer = tally(returned)
+        assert answer.kind == "scored"
+        assert answer.score is not None
+        assert 0 <= answer.score <= 1
+        assert len(answer.breakdown) == len(returned)
+        assert all(0 <= point <= 1 for point in answer.breakdown.values())
+        assert answer.score == pytest.approx(sum(answer.breakdown.values()) / len(answer.breakdown))
+        json.dumps(answer.breakdown, ensure_ascii=False, allow_nan=False).encode()
+
+    @given(st.lists(st.floats(0, 1), min_size=1), st.randoms())
+    def test_order_does_not_matter(self, points: list[float], random: object) -> None:
+        before = tally({str(index): point for index, point in enumerate(points)})
+        random.shuffle(points)  # type: ignore[attr-defined]
+        assert tally({str(index): point for index, point in enumerate(points)}).score == before.score
+        assert before.notes == ()
+
+    @pytest.mark.parametrize(
+        ("value", "point"),
+        [
+            (math.nan, 0.0),
+            (math.inf, 1.0),
+            (-math.inf, 0.0),
+            (1.7, 1.0),
+            (-3, 0.0),
+            (10**400, 1.0),
+            (-(10**400), 0.0),
+            (Decimal("sNaN"), 0.0),
+            (Decimal("1e999"), 1.0),
+            (Fraction(10**400, 3), 1.0),
+            (np.float64(2), 1.0),
+        ],
+    )
+    def test_what_is_outside_is_clamped_with_a_note(self, value: object, point: float) -> None:
+        answer = tally({"speed": value, "b": 1})
+        assert answer.breakdown == {"speed": point, "b": 1.0}
+        (note,) = answer.notes
+        assert "`speed` was" in note
+        assert f"counted as {point:g}" in note
+
+    def test_a_number_too_long_to_be_written_counts_too(self) -> None:
+        assert tally({"a": 10**5000, "b": -(10**5000)}).breakdown == {"a": 1.0, "b": 0.0}
+
+    @pytest.mark.parametrize(
+        "value", [True, 1, 1.0, Decimal(1), Fraction(1), np.float32(1), np.int8(1), np.bool_(True), np.array(1.0)]
+    )
+    def test_numbers_of_every_kind_count(self, value: object) -> None:
+        assert tally({"a": value, "b": 0}) == Answer(kind="scored", score=0.5, breakdown={"a": 1.0, "b": 0.0})
+
+    @pytest.mark.parametrize("value", ["1.0", None, [1], {"a": 1}, 1j, np.array([1.0])])
+    def test_what_is_no_number_is_left_out_and_named(self, value: object) -> None:
+        answer = tally({"a": 0.5, "remark": value})
+        assert (answer.score, answer.breakdown) == (0.5, {"a": 0.5})
+        assert "`remark` is left out" in answer.notes[0]
+        assert tally({"remark": value}).kind == "no_scores"
+
+    @pytest.mark.parametrize(
+        ("returned", "what"),
+        [
+            (None, "returned None"),
+            (0.5, "type float"),
+            ([("a", 1)], "type list"),
+            ({}, "empty dict"),
+            ({"a": "b"}, "without any number"),
+        ],
+    )
+    def test_what_has_no_score_says_what_came(self, returned: object, what: str) -> None:
+        answer = tally(returned)
+        assert (answer.kind, answer.score) == ("no_scores", None)
+        assert what in answer.message
+
+    def test_keys_that_look_the_same_keep_their_points(self) -> None:
+        long = "x" * 300
+        answer = tally({1: 0, "1": 1, long: 1, long + "y": 0})
+        assert list(answer.breakdown.items()) == [
+            ("1", 0.0),
+            ("1 (2)", 1.0),
+            ("x" * 199 + "…", 1.0),
+            ("x" * 199 + "… (2)", 0.0),
+        ]
+
+    def test_the_score_is_over_a_million_keys_and_the_breakdown_is_not(self) -> None:
+        answer = tally({number: number % 4 == 0 for number in range(1_000_000)})
+        assert answer.score == 0.25
+        assert len(answer.breakdown) == check_child.MAX_CRITERIA
+        assert answer.notes == ("the check gave 1000000 points: the score is over all, the first 500 are listed",)
+
+    def test_there_are_not_more_notes_than_anybody_reads(self) -> None:
+        answer = tally(dict.fromkeys(range(1000), 7))
+        assert len(answer.notes) == check_child.MAX_NOTES + 2
+        assert answer.notes[-1] == "980 more values were clamped or left out"
+
+
+class TestPaths:
+    """A transcript names the workspace where the agent worked; the check has a copy elsewhere."""
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("/ws/task", "/copy"),
+            ("/ws/task/a.txt", "/copy/a.txt"),
+            ("cat '/ws/task/a' /ws/task.", "cat '/copy/a' /copy."),
+            ("file:///ws/task/a", "file:///copy/a"),
+            ("saved in (/ws/task), /ws/task: done", "saved in (/copy), /copy: done"),
+            ("/ws/task@2/a", "/ws/task@2/a"),
+            ("/ws/task-2 /ws/task_2 /ws/tasks /ws/task.bak", "/ws/task-2 /ws/task_2 /ws/tasks /ws/task.bak"),
+            ("/private/ws/task", "/private/ws/task"),
+        ],
+    )
+    def test_only_whole_paths_are_put_right(self, text: str, told: str) -> None:
+        event = {"a": text, "b": [{"c": [text, 1, None]}]}
+        check_child._localiser("/ws/task", "/copy")(event)
+        assert event == {"a": told, "b": [{"c": [told, 1, None]}]}
+
+    def test_a_value_may_be_nested_deeper_than_python_calls(self) -> None:
+        value: list[object] = ["/ws/task"]
+        bottom = value
+        for _ in range(5000):
+            value = [value]
+        check_child._localiser("/ws/task", "/copy")(value)
+        assert bottom == ["/copy"]
+
+    def test_no_workspace_leaves_all_as_it_is(self) -> None:
+        event = {"a": "/ws/task"}
+        check_child._localiser("", "/copy")(event)
+        assert event == {"a": "/ws/task"}
+
+
+class TestWhatACheckIsGiven:
+    async def test_a_transcript_of_either_era_has_the_list_form(self, desk: Desk) -> None:
+        old = {"type": "message", "message": {"role": "user", "content": [{"type": "text", "text": "hello"}]}}
+        new = {"type": "message", "message": {"role": "user", "content": "hello"}}
+        other = {"type": "session", "content": "as it is"}
+        desk.tell(old, new, other)
+        grade = await desk.check(
+            """
+            def grade(transcript: list[dict], workspace_path: str) -> dict:
+                one, two, other = transcript
+                return {"same": one == two == OLD, "other": other == OTHER}
+            """
+            f"\n            OLD, OTHER = {old!r}, {other!r}\n"
+        )
+        assert grade.breakdown == {"same": 1.0, "other": 1.0}, grade
+
+    async def test_no_transcript_is_an_empty_one(self, desk: Desk) -> None:
+        grade = await desk.check("def grade(transcript, workspace_path): return {'empty': transcript == []}")
+        assert grade.score == 1.0
+
+    async def test_a_damaged_transcript_is_given_as_far_as_it_can_be_read(self, desk: Desk, tmp_path: Path) -> None:
+        path = tmp_path / "damaged.jsonl"
+        path.write_bytes(b'{"type":"a"}\n{"type":"b\n\xff\n\n{"type":"c"}')
+        code = "def grade(transcript, w): return {'n': len(transcript) == 4, 'c': transcript[-1] == {'type': 'c'}}"
+        assert (await desk.check(code, transcript=path)).score == 1.0
+
+    async def test_the_transcripts_paths_lead_into_the_copy(self, desk: Desk) -> None:
+        (desk.workspace / "a.txt").write_text("here", encoding="utf-8")
+        path = f"{desk.workspace}/a.txt"
+        desk.tell({"type": "message", "message": {"role": "user", "content": [{"arguments": {"path": path}}]}})
+        grade = await desk.check(
+            """
+            def grade(transcript, workspace_path):
+                path = transcript[0]["message"]["content"][0]["arguments"]["path"]
+                return {"same": path == workspace_path + "/a.txt", "read": open(path).read() == "here"}
+            """
+        )
+        assert grade.breakdown == {"same": 1.0, "read": 1.0}, grade
+
+    async def test_it_works_in_a_copy_of_the_workspace(self, desk: Desk) -> None:
+        (desk.workspace / "a.txt").write_text("here", encoding="utf-8")
+        code = """
+            import os
+            def grade(transcript, workspace_path):
+                read = open("a.txt").read() == "here"
+                open("a.txt", "w").write("changed")
+                return {"read": read, "cwd": os.getcwd() == workspace_path, "private": os.stat(os.path.dirname(workspace_path)).st_mode & 0o77 == 0}
+            """
+        for _ in range(2):
+            grade = await desk.check(code)
+            assert grade.score == 1.0, grade
+        assert (desk.workspace / "a.txt").read_text("utf-8") == "here"
+        assert list(desk.scratch.iterdir()) == []
+
+    async def test_now_is_the_trials_time_whenever_it_is_graded(self, desk: Desk) -> None:
+        code = """
+            import time
+            from datetime import date, datetime, timezone
+            def grade(transcript, workspace_path):
+                begins = time.monotonic()
+                while time.monotonic() == begins: pass  # other clocks run
+                return {
+                    "time": 1_750_000_000 <= time.time() < 1_750_000_030,
+                    "now": datetime.now(timezone.utc).isoformat().startswith("2025-06-15T15:06:4"),
+                    "today": date.today() in (date(2025, 6, 15), date(2025, 6, 16)),
+                }
+            """
+        first = await desk.check(code)
+        assert first.score == 1.0, first
+        assert (await desk.check(code)).breakdown == first.breakdown
+
+    async def test_its_environment_is_its_own(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+        monkeypatch.setenv("PYTHONPATH", "/nowhere")
+        monkeypatch.setenv("LC_TIME", "C")
+        monkeypatch.setenv("TZ", "Europe/Vienna")
+        grade = await desk.check(
+            """
+            import os, pathlib, tempfile
+            def grade(transcript, workspace_path):
+                names = set(os.environ) - {"LANG", "LC_ALL", "LC_CTYPE"}
+                print(names)
+                return {
+                    "names": {n for n in names if n[:3] != "LC_"} == {"PATH", "TZ", "HOME", "TMPDIR", "PINCHBENCH_TRIAL"},
+                    "kept": os.environ["LC_TIME"] == "C",
+                    "home": list(pathlib.Path.home().iterdir()) == [],
+                    "tmp": os.path.dirname(tempfile.gettempdir()) == os.path.dirname(workspace_path),
+                }
+            """
+        )
+        assert grade.score == 1.0, (grade, desk.said())
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "def grade(transcript, workspace_path): return {'a': transcript == [] and workspace_path[0] == '/'}",
+            "def grade(t, w): return {'a': t == [] and w[0] == '/'}",
+            "def grade(t, w, /, more=1): return {'a': t == [] and w[0] == '/'}",
+            "def grade(*both): return {'a': both[0] == [] and both[1][0] == '/'}",
+            "def grade(*, workspace_path, transcript): return {'a': transcript == [] and workspace_path[0] == '/'}",
+            "def grade(transcript): return {'a': transcript == []}",
+            "def grade(workspace_path): return {'a': workspace_path[0] == '/'}",
+            "grade = lambda t, w: {'a': t == [] and w[0] == '/'}",
+            "class Grade:\n    def __call__(self, t, w): return {'a': t == []}\ngrade = Grade()",
+        ],
+    )
+    def test_grade_may_take_what_it_needs(self, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(check_child, "_mender", lambda: lambda: None)
+        monkeypatch.setitem(sys.modules, "check", None)  # so that it is put back
+        assert check_child.run(code, [], "/copy") == Answer(kind="scored", score=1.0, breakdown={"a": 1.0})
+
+    async def test_the_code_is_a_module(self, desk: Desk) -> None:
+        grade = await desk.check(
+            """
+            from __future__ import annotations
+            import pickle
+            from dataclasses import dataclass
+            LIMIT = 3
+            def helper(): return LIMIT
+            @dataclass
+            class Part:
+                n: "int"
+            def grade(transcript: list[dict[str, object]], workspace_path):
+                return {"name": __name__ == "check", "globals": helper() == 3, "pickle": pickle.loads(pickle.dumps(Part(1))) == Part(1)}
+            """
+        )
+        assert grade.score == 1.0, grade
+
+    @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.task_id)
+    async def test_the_starter_suites_checks_give_an_empty_workspace_next_to_nothing(
+        self, desk: Desk, task: Task
+    ) -> None:
+        grade = await desk.check(task.automated_checks or "")
+        assert grade.score is not None, grade
+        assert grade.score <= 0.2
+        assert grade.notes == ()
+
+
+class TestHowAChecksEnds:
+    @both_backends
+    async def test_a_score_comes_with_its_figures(self, desk: Desk) -> None:
+        grade = await desk.check("def grade(t, w): return {'a': 1, 'b': 0.5, 'c': False}")
+        assert (grade.score, grade.ungraded, grade.notes) == (0.5, None, ())
+        assert grade.breakdown == {"a": 1.0, "b": 0.5, "c": 0.0}
+        assert grade.cpu_s > 0
+        assert grade.duration_s > 0
+        assert not desk.log.exists()
+
+    async def test_what_it_prints_is_in_the_log_alone(self, desk: Desk) -> None:
+        desk.log.write_text("of an earlier grading", encoding="utf-8")
+        grade = await desk.check(
+            """
+            import os, sys
+            print('{"kind": "scored", "score": 1}')
+            def grade(t, w):
+                print("odd \\ud800 \\u2028")
+                os.write(1, b"raw\\n")
+                sys.stderr.write("error\\n")
+                return {"a": 0.5}
+            """
+        )
+        assert (grade.score, grade.notes) == (0.5, ())
+        assert sorted(desk.said().splitlines()[:1] + desk.said().split("\n")[1:]) == sorted(
+            ['{"kind": "scored", "score": 1}', "odd \\ud800 \u2028", "raw", "error", ""]
+        )
+        assert desk.log.stat().st_mode & 0o777 == 0o600
+
+    @pytest.mark.parametrize(
+        ("code", "note"),
+        [
+            ("def grade(t, w):\n    return {'a': 1 / 0}", "ZeroDivisionError: division by zero (line 2 of the check)"),
+            ("import json\n1 / 0", "ZeroDivisionError: division by zero (line 2 of the check)"),
+            ("import sys\ndef grade(t, w): sys.exit(3)", "SystemExit: 3 (line 2 of the check)"),
+            ("def grade(t, w): return {", "SyntaxError: '{' was never closed"),
+            ("def grade(t, w): raise KeyboardInterrupt", "KeyboardInterrupt (line 1"),
+            ("def grade(t, w): raise ValueError('a\\nb' * 900)", "ValueError: a ba ba b"),
+            ("def grade(one, two, three): ...", "TypeError: grade() missing 1 required positional argument"),
+            ("def grade(t, w): return w\ndel grade", "no function `grade`"),
+            ("grade = 3", "no function `grade`"),
+            ("", "no function `grade`"),
+        ],
+    )
+    async def test_an_exception_is_named_with_its_line(self, desk: Desk, code: str, note: str) -> None:
+        grade = await desk.check(code)
+        assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_RAISED)
+        assert grade.notes[0].startswith("the check raised ") or "grade" in grade.notes[0]
+        assert note in grade.notes[0]
+        assert len(grade.notes[0]) < 700
+
+    async def test_the_whole_traceback_is_in_the_log(self, desk: Desk) -> None:
+        await desk.check("def helper():\n    raise ValueError('why')\n\ndef grade(t, w):\n    helper()\n")
+        said = desk.said()
+        assert 'File "<check>", line 5, in grade\n    helper()\n' in said
+        assert "    raise ValueError('why')\nValueError: why\n" in said
+        assert "check_child" not in said
+
+    @pytest.mark.parametrize(
+        ("code", "note"),
+        [
+            ("async def grade(t, w): return {'a': 1}", "a coroutine"),
+            ("def grade(t, w): pass", "None"),
+            ("def grade(t, w): return {}", "empty dict"),
+        ],
+    )
+    async def test_no_scores_say_what_came_instead(self, desk: Desk, code: str, note: str) -> None:
+        grade = await desk.check(code)
+        assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_NO_SCORES)
+        assert note in grade.notes[0]
+
+    async def test_what_the_copy_lacks_is_noted(self, desk: Desk) -> None:
+        (desk.workspace / "out").symlink_to("/etc/hostname")
+        grade = await desk.check("def grade(t, w): return {'a': 1}")
+        assert grade.notes == ("not in the check's copy: out leads out of the workspace.",)
+
+    @pytest.mark.parametrize("damage", ["missing", "cut", "empty", "garbage"])
+    async def test_a_lost_archive_is_lost_evidence(self, desk: Desk, damage: str) -> None:
+        (desk.workspace / "a").write_text("a", encoding="utf-8")
+        job = desk.job("def grade(t, w): return {'a': 1}")
+        if damage == "missing":
+            job.archive.unlink()
+        else:
+            data = job.archive.read_bytes()
+            job.archive.write_bytes({"cut": data[:-9], "empty": b"", "garbage": b"x" * 1000}[damage])
+        with fail_after(20):
+            grade = await run_check(job)
+        assert grade.ungraded is Ungraded.EVIDENCE_LOST
+        assert "the archive of the workspace" in grade.notes[0]
+        assert list(desk.scratch.iterdir()) == []
+
+    async def test_a_transcript_that_cannot_be_read_is_lost_evidence(self, desk: Desk, tmp_path: Path) -> None:
+        grade = await desk.check("def grade(t, w): return {'a': 1}", transcript=tmp_path)
+        assert (grade.ungraded, grade.notes) == (
+            Ungraded.EVIDENCE_LOST,
+            ("the transcript can't be read: Is a directory",),
+        )
+
+    async def test_a_child_that_cannot_begin_is_no_fault_of_the_checks(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(checks, "CHILD", "pinchbench.no_such_module")
+        grade = await desk.check("def grade(t, w): return {'a': 1}")
+        assert grade.ungraded is Ungraded.CHECK_NOT_STARTED
+        assert "at its start" in grade.notes[0]
+
+    async def test_a_python_that_is_not_there_is_named(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.executable", "/no/such/python")
+        grade = await desk.check("def grade(t, w): return {'a': 1}")
+        assert grade.ungraded is Ungraded.CHECK_NOT_STARTED
+        assert "could not be started" in grade.notes[0]
+
+    async def test_a_scratch_folder_that_cannot_be_made_is_named(self, desk: Desk, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        grade = await desk.check("def grade(t, w): return {'a': 1}", scratch=tmp_path / "file" / "below")
+        assert grade.ungraded is Ungraded.CHECK_NOT_STARTED
+        assert "could not be prepared" in grade.notes[0]
+
+
+class TestInterrupts:
+    async def test_stopped_before_it_began(self, desk: Desk) -> None:
+        leave = Leave()
+        leave.stop.set()
+        grade = await desk.check(HANG, leave=leave)
+        assert grade.ungraded is Ungraded.INTERRUPTED
+        assert list(desk.scratch.iterdir()) == []
+
+    async def test_stopped_while_it_runs(
+        self, desk: Desk, marked_processes: Callable[[str], list[psutil.Process]]
+    ) -> None:
+        leave = Leave()
+
+        async def stop() -> None:
+            await until_begun(desk)
+            leave.stop.set()
+
+        async with create_task_group() as group:
+            group.start_soon(stop)
+            grade = await desk.check(HANG, leave=leave)
+        assert grade.ungraded is Ungraded.INTERRUPTED
+        assert marked_processes(desk.marker) == []
+
+    @both_backends
+    async def test_a_cancellation_ends_the_tree_and_removes_the_folder_first(
+        self, desk: Desk, marked_processes: Callable[[str], list[psutil.Process]]
+    ) -> None:
+        job = desk.job(HANG)
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run_check, job)
+                await until_begun(desk)
+                group.cancel_scope.cancel()
+        assert marked_processes(desk.marker) == []
+        assert list(desk.scratch.iterdir()) == []
+
+    @both_backends
+    async def test_a_cancellation_reaches_the_unpacking(self, desk: Desk) -> None:
+        for number in range(1000):
+            (desk.workspace / str(number)).touch()
+        job = desk.job(HANG)
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run_check, job)
+                await until(lambda: desk.scratch.exists() and any(desk.scratch.glob("*/workspace")))
+                group.cancel_scope.cancel()
+        assert list(desk.scratch.iterdir()) == []
+        assert not desk.log.exists()
+
+
+async def until_begun(desk: Desk) -> None:
+    await until(lambda: "here" in desk.said())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what gives no event: look again after everybody else has had a turn."""
+    with fail_after(20):
+        while True:
+            if condition():
+                return
+            await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("mode", [0o700, 0])
+def test_a_folder_of_any_depth_is_removed(tmp_path: Path, mode: int) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").touch()
+    top = tmp_path / "top"
+    top.mkdir()
+    at = os.open(top, os.O_RDONLY)
+    for _ in range(1100):  # deeper than Python calls, longer than a path may be
+        os.mkdir("deep", dir_fd=at)
+        below = os.open("deep", os.O_RDONLY, dir_fd=at)
+        os.symlink(outside, "link", dir_fd=at)
+        os.close(at)
+        at = below
+    os.fchmod(at, mode)
+    os.close(at)
+    (top / "wide").mkdir()
+    for number in range(20):
+        (top / "wide" / str(number)).mkdir(mode=mode)
+    assert checks._remove(top) == ""
+    assert not top.exists()
+    assert (outside / "file").exists()
+
+
+def test_why_a_folder_remains_is_said(tmp_path: Path) -> None:
+    assert "No such file" in checks._remove(tmp_path / "gone")

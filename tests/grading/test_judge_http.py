@@ -1,0 +1,569 @@
+"""The judge's client against a real server on loopback: what it asks, what it reads, how it fails."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import httpx2
+import pytest
+from anyio import create_task_group, create_tcp_listener, fail_after
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fake_judge import (
+    Answer,
+    Asked,
+    FakeJudge,
+    cut,
+    empty,
+    failing,
+    fake_judge,
+    good,
+    huge,
+    not_json,
+    partial,
+    slow,
+    verdict,
+    wrong_usage,
+)
+from pinchbench.config import JudgeConfig
+from pinchbench.errors import ConfigError
+from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Message, Reply, Role
+from pinchbench.grading.judge_http import HttpJudge, Patience, is_loopback, open_http_judge
+from pinchbench.grading.judge_wire import (
+    LONGEST_RETRY_AFTER_S,
+    MAX_COUNT,
+    Complaint,
+    Wishes,
+    effective_status,
+    read_complaint,
+    read_completion,
+    retry_after_s,
+)
+from pinchbench.grading.judge_wire import Answer as HttpAnswer
+from pinchbench.model import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-secret-0123456789abcdef"
+SCHEMA: dict[str, object] = {"type": "object", "properties": {"total": {"type": "number"}}}
+CONVERSATION = (Message(role=Role.SYSTEM, text="You judge."), Message(role=Role.USER, text="Grüße \ud800 🦀"))
+ATTEMPTS = 3
+AT_ONCE = Patience(attempts=ATTEMPTS, first_wait_s=0, jitter_s=0)
+NEVER_BY_ITSELF = Patience(attempts=2, first_wait_s=600, longest_wait_s=600, jitter_s=0)
+NOW = datetime(2026, 11, 22, 1, 2, 3, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+
+
+def config(base_url: str) -> JudgeConfig:
+    return JudgeConfig(model="m1", base_url=base_url, api_key_env="JUDGE_KEY")
+
+
+@asynccontextmanager
+async def judge_of(*answers: Answer, patience: Patience = AT_ONCE) -> AsyncGenerator[tuple[FakeJudge, HttpJudge]]:
+    async with fake_judge(*answers) as fake, open_http_judge(config(fake.base_url), patience=patience) as judge:
+        yield fake, judge
+
+
+async def ask(judge: HttpJudge) -> Reply:
+    with fail_after(10):
+        return await judge.ask(CONVERSATION, SCHEMA)
+
+
+async def test_a_request_holds_all_that_makes_a_judge_repeatable() -> None:
+    async with judge_of() as (fake, judge):
+        await ask(judge)
+
+    [asked] = fake.requests
+    assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.headers["accept-encoding"] == "identity"
+    assert asked.body == {
+        "model": "m1",
+        "messages": [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Grüße ? 🦀"}],
+        "stream": False,
+        "temperature": 0,
+        "max_tokens": 16384,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA},
+        },
+    }
+
+
+async def test_an_endpoint_without_a_key_gets_no_authorization() -> None:
+    async with (
+        fake_judge() as fake,
+        open_http_judge(JudgeConfig(model="m1", base_url=f"{fake.base_url}/"), patience=AT_ONCE) as judge,
+    ):
+        await ask(judge)
+    assert "authorization" not in fake.requests[0].headers
+    assert fake.requests[0].path == "/v1/chat/completions"
+
+
+async def test_a_reply_comes_with_what_it_has_cost() -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12, "cost": 0.25}
+    async with judge_of(Answer(text=verdict(), usage=usage)) as (_, judge):
+        reply = await ask(judge)
+
+    assert reply == Reply(
+        text=verdict(),
+        usage=Usage(requests=1, input_tokens=7, output_tokens=5, total_tokens=12, cost_usd=0.25),
+        cost_usd=0.25,
+        calls=1,
+        model="m1",
+    )
+
+
+@pytest.mark.parametrize("usage", [None, [], "x", wrong_usage().usage])
+async def test_nonsense_about_usage_counts_as_nothing(usage: object) -> None:
+    async with judge_of(Answer(text=verdict(), usage=usage)) as (_, judge):
+        reply = await ask(judge)
+
+    assert (reply.usage, reply.cost_usd, reply.problem) == (Usage(requests=1), None, "")
+
+
+async def test_what_the_cache_is_told_names_everything_but_the_key() -> None:
+    async with judge_of() as (fake, judge):
+        told = json.dumps(judge.describe())
+
+    assert KEY not in told
+    assert json.loads(told) == {
+        "kind": "chat/completions",
+        "model": "m1",
+        "base_url": fake.base_url,
+        "temperature": 0,
+        "max_tokens": 16384,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "problem"),
+    [
+        (not_json(), "<html>It works!</html>", "the endpoint's answer is not a JSON object"),
+        (Answer(body=b"[]"), "[]", "the endpoint's answer is not a JSON object"),
+        (Answer(body=b""), "", "the endpoint's answer is not a JSON object"),
+        (Answer(body=b"\xff\xfe\xff"), "\ufffd\ufffd\ufffd", "the endpoint's answer is not a JSON object"),
+        (Answer(body=b"[" * 100_000), "[" * 16_000, "the endpoint's answer is not a JSON object"),
+        (Answer(body=b'{"a": 1}'), '{"a": 1}', "the endpoint's answer holds no message"),
+        (Answer(body=b'{"choices": []}'), '{"choices": []}', "the endpoint's answer holds no message"),
+        (Answer(body=b'{"choices": [1]}'), '{"choices": [1]}', "the endpoint's answer holds no message"),
+        (empty(), "", "the reply is empty"),
+        (Answer(finish="content_filter"), "", "the reply is empty: its provider's filter held it back"),
+        (Answer(message={"content": None}), "", "the reply is empty"),
+        (Answer(message={"content": None, "reasoning_content": verdict()}), "", "the reply is empty"),
+        (Answer(message={"content": None, "refusal": "I won't."}), "I won't.", "the judge refused to answer"),
+        (partial(), '{"scores": {}, "tota', "the reply was cut at its length limit; be brief"),
+    ],
+)
+async def test_an_answer_that_is_none_is_kept_with_its_problem(answer: Answer, text: str, problem: str) -> None:
+    async with judge_of(answer) as (fake, judge):
+        reply = await ask(judge)
+
+    assert (reply.text, reply.problem, reply.calls, len(fake.requests)) == (text, problem, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "text", "text": "an "}, {"type": "text", "text": "answer"}],
+        [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "an answer"}, "x", {"type": "text", "text": 3}],
+        [{"text": "an answer"}],
+    ],
+)
+async def test_a_reply_may_come_in_parts(content: object) -> None:
+    async with judge_of(Answer(message={"role": "assistant", "content": content})) as (_, judge):
+        assert (await ask(judge)).text == "an answer"
+
+
+async def test_half_a_surrogate_pair_in_a_reply_becomes_writable() -> None:
+    async with judge_of(Answer(body=b'{"choices": [{"message": {"content": "a \\ud800"}}]}')) as (_, judge):
+        assert (await ask(judge)).text == "a ?"
+
+
+async def test_only_so_much_of_an_answer_is_read() -> None:
+    async with judge_of(huge()) as (_, judge):
+        reply = await ask(judge)
+
+    assert reply.problem == "the endpoint's answer is longer than 8 MiB"
+    assert len(reply.text) == 16_000
+
+
+@given(body=st.binary(max_size=200) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(
+    lambda value: json.dumps({"choices": value, "usage": value, "model": value}).encode()
+))  # fmt: skip
+def test_no_body_at_all_makes_reading_raise(body: bytes) -> None:
+    answer = HttpAnswer(status=200, body=body)
+    reply = read_completion(answer, calls=1)
+    assert 0 <= reply.usage.total_tokens <= 2 * MAX_COUNT
+    assert read_complaint(answer).message is not None
+    assert 200 <= effective_status(answer) < 600
+
+
+# --- giving up wishes ---
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "param", "changed"),
+    [
+        (400, "Invalid parameter", "response_format", {"response_format": {"type": "json_object"}}),
+        (400, "This response_format type is unavailable now", None, {"response_format": {"type": "json_object"}}),
+        (422, "structured outputs are not supported", None, {"response_format": {"type": "json_object"}}),
+        (404, "No endpoint supports json_schema", None, {"response_format": {"type": "json_object"}}),
+        (
+            400,
+            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+            None,
+            {"max_tokens": None, "max_completion_tokens": 16384},
+        ),
+        (400, "'temperature' does not support 0 with this model.", "temperature", {"temperature": None}),
+    ],
+)
+async def test_a_wish_that_an_endpoint_refuses_is_given_up(
+    status: int, message: str, param: str | None, changed: dict[str, Any]
+) -> None:
+    async with judge_of(failing(status, message, param=param), good()) as (fake, judge):
+        reply = await ask(judge)
+        await ask(judge)
+
+    first, second, later = (asked.body for asked in fake.requests)
+    expected = {name: value for name, value in {**first, **changed}.items() if value is not None}
+    assert second == expected
+    assert later == expected  # remembered
+    assert (reply.text, reply.calls) == (verdict(), 2)
+
+
+async def test_all_wishes_can_be_given_up_one_after_another() -> None:
+    refusals = [failing(400, name) for name in ("response_format", "json_object", "temperature", "max_tokens")]
+    async with judge_of(*refusals, failing(422, "max_completion_tokens"), good()) as (fake, judge):
+        reply = await ask(judge)
+
+    assert reply.calls == 6
+    assert set(fake.requests[-1].body) == {"model", "messages", "stream"}
+
+
+async def test_an_endpoint_that_refuses_whatever_is_asked_is_not_asked_for_ever() -> None:
+    echo = failing(400, "bad request: response_format, max_tokens, max_completion_tokens, temperature")
+    async with judge_of(*[echo] * 6, good()) as (fake, judge):
+        with pytest.raises(JudgeRefusedError) as raised:
+            await ask(judge)
+        assert (raised.value.calls, raised.value.lasting) == (6, False)
+        await ask(judge)
+
+    assert fake.requests[-1].body == fake.requests[0].body  # nothing was learned from a refusal
+
+
+async def test_a_pydantic_endpoint_names_the_parameter_in_its_own_way() -> None:
+    detail = {"detail": [{"loc": ["body", "response_format", "type"], "msg": "Input should be 'text'"}]}
+    async with judge_of(Answer(status=422, body=json.dumps(detail).encode()), good()) as (fake, judge):
+        await ask(judge)
+    assert fake.requests[-1].body["response_format"] == {"type": "json_object"}
+
+
+@given(texts=st.lists(st.sampled_from(["response_format", "max_tokens", "temperature", "no", "json_mode"]) | st.text()))
+def test_giving_up_comes_to_an_end(texts: list[str]) -> None:
+    wishes, steps = Wishes(), 0
+    for text in texts * 10:
+        lower = wishes.lowered(Complaint(message=text, whole=text))
+        if lower is not None:
+            assert lower.meet(wishes) == lower != wishes
+            wishes, steps = lower, steps + 1
+    assert steps <= 5
+
+
+# --- trying again ---
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+async def test_a_fault_that_may_pass_is_tried_again(status: int) -> None:
+    async with judge_of(failing(status), good()) as (fake, judge):
+        reply = await ask(judge)
+
+    assert (reply.text, reply.calls, len(fake.requests)) == (verdict(), 2, 2)
+
+
+@pytest.mark.parametrize("where", ["before", "inside"])
+async def test_a_cut_connection_is_tried_again(where: Any) -> None:
+    async with judge_of(cut(where), good()) as (_, judge):
+        assert (await ask(judge)).calls == 2
+
+
+async def test_a_gateway_that_wraps_a_failure_into_a_good_status_is_tried_again() -> None:
+    wrapped = Answer(body=json.dumps({"error": {"code": 429, "message": "slow down"}}).encode())
+    async with judge_of(wrapped, good()) as (_, judge):
+        assert (await ask(judge)).calls == 2
+
+
+@pytest.mark.parametrize("value", ["0", "-5", format_datetime(NOW - timedelta(days=300), usegmt=True)])
+async def test_an_endpoint_says_itself_when_to_come_back(value: str) -> None:
+    async with judge_of(failing(429, retry_after=value), good(), patience=NEVER_BY_ITSELF) as (_, judge):
+        assert (await ask(judge)).calls == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("7", 7),
+        ("1.5", 1.5),
+        (" 3 ", 3),
+        ("-1", 0),
+        ("86400", LONGEST_RETRY_AFTER_S),
+        ("inf", LONGEST_RETRY_AFTER_S),
+        ("nan", None),
+        ("", None),
+        ("soon", None),
+        ("Sun, 22 Nov 2026 01:02:33 GMT", 30),
+        ("Sun, 22 Nov 2026 01:02:33 -0000", 30),
+        ("Sun, 22 Nov 2026 03:02:33 +0200", 30),
+        ("Sun, 22 Nov 2026 00:00:00 GMT", 0),
+        ("Sun, 22 Nov 2099 00:00:00 GMT", LONGEST_RETRY_AFTER_S),
+        ("Sun, 99 Nov 2026 00:00:00 GMT", None),
+    ],
+)
+def test_retry_after_is_read_in_both_forms(value: str, seconds: float | None) -> None:
+    assert retry_after_s(value, NOW) == seconds
+
+
+@given(value=st.text() | st.floats().map(str) | st.datetimes().map(format_datetime))
+def test_retry_after_never_means_more_than_its_cap(value: str) -> None:
+    seconds = retry_after_s(value, NOW)
+    assert seconds is None or (math.isfinite(seconds) and 0 <= seconds <= LONGEST_RETRY_AFTER_S)
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (failing(500, "boom"), "it answered with status 500 (boom)"),
+        (failing(429, "slow down", retry_after="0"), "it answered with status 429 (slow down)"),
+        (Answer(status=503, body=b"<h1>\n  Busy</h1>"), "it answered with status 503 (<h1> Busy</h1>)"),
+        (cut("before"), "the connection failed (Server disconnected without sending a response.)"),
+    ],
+)
+async def test_an_endpoint_that_never_answers_is_unreachable(answer: Answer, what: str) -> None:
+    async with judge_of(answer) as (fake, judge):
+        with pytest.raises(JudgeUnreachableError) as raised:
+            await ask(judge)
+
+    assert str(raised.value) == (
+        f"The judge at {fake.base_url} was asked 3 times and gave no answer; the last time {what}."
+    )
+    assert (raised.value.calls, len(fake.requests), raised.value.usage) == (ATTEMPTS, ATTEMPTS, Usage())
+
+
+@pytest.mark.parametrize(
+    "patience", [Patience(attempts=1, read_s=0.05), Patience(attempts=1, call_s=0.05)], ids=["read", "call"]
+)
+async def test_an_endpoint_that_is_too_slow_is_unreachable(patience: Patience) -> None:
+    async with judge_of(slow(), patience=patience) as (fake, judge):
+        with pytest.raises(JudgeUnreachableError, match=r"was asked once and .* it did not answer in time"):
+            await ask(judge)
+    assert len(fake.requests) == 1
+
+
+async def test_nobody_listening_is_unreachable() -> None:
+    async with await create_tcp_listener(local_host="127.0.0.1") as listener:
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    async with open_http_judge(config(f"http://127.0.0.1:{port}/v1"), patience=AT_ONCE) as judge:
+        with pytest.raises(JudgeUnreachableError, match="the connection failed") as raised:
+            await ask(judge)
+    assert raised.value.calls == ATTEMPTS
+
+
+async def test_retries_are_not_written_to_the_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # pytest's own handlers would keep Python from printing warnings as a last resort
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    async with judge_of(failing(500), good()) as (_, judge):
+        await ask(judge)
+
+    assert capfd.readouterr() == ("", "")
+    assert logging.getLogger("stamina").filters == []
+
+
+# --- refusals ---
+
+
+@pytest.mark.parametrize(
+    ("answer", "lasting", "said"),
+    [
+        (failing(400, "context too long"), False, "status 400 (context too long)."),
+        (failing(401, "bad key"), True, "status 401 (bad key). Check the key in JUDGE_KEY."),
+        (failing(402, "pay"), True, "status 402 (pay). The account has no credit left."),
+        (failing(403, "not yours"), True, "status 403 (not yours). Check the key in JUDGE_KEY."),
+        (failing(403, "input was flagged by moderation"), False, "moderation"),
+        (failing(404, "no such model"), True, "status 404 (no such model). Check --judge and --judge-base-url."),
+        (failing(413, "too large"), False, "status 413 (too large)."),
+        (failing(422, "unprocessable"), False, "status 422 (unprocessable)."),
+        (failing(501, "not here"), False, "status 501 (not here)."),
+        (failing(429, "plan", code="insufficient_quota"), True, "status 429 (plan). The account has no credit left."),
+        (failing(307, "moved", location="http://127.0.0.1/elsewhere"), True, "It points to http://127.0.0.1/elsewhere"),
+        (failing(400, "x" * 10_000), False, f"status 400 ({'x' * 500})."),
+        (Answer(status=400, body=b'{"error": "plain"}'), False, "status 400 (plain)."),
+        (Answer(status=400, body=b'[{"error": {"message": "listed"}}]'), False, "listed"),
+        (Answer(status=418, body=b""), False, "refused: status 418."),
+    ],
+)
+async def test_a_refusal_is_not_tried_again(answer: Answer, lasting: bool, said: str) -> None:
+    async with judge_of(answer) as (fake, judge):
+        with pytest.raises(JudgeRefusedError) as raised:
+            await ask(judge)
+
+    assert said in str(raised.value)
+    assert (raised.value.lasting, raised.value.calls, len(fake.requests)) == (lasting, 1, 1)
+
+
+@pytest.mark.parametrize("answer", [failing(401, f"no such key: {KEY}"), failing(500, KEY), failing(302, location=KEY)])
+async def test_a_key_that_is_echoed_does_not_get_into_errors(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with judge_of(answer) as (_, judge):
+        with pytest.raises((JudgeRefusedError, JudgeUnreachableError)) as raised:
+            await ask(judge)
+
+        error: BaseException | None = raised.value
+        while error is not None:
+            assert KEY not in f"{error!s} {error!r}"
+            error = error.__cause__ or error.__context__
+        assert KEY not in repr(judge)
+    assert "[the key]" in str(raised.value)
+    assert all(KEY not in f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
+
+
+async def test_a_key_that_is_echoed_does_not_get_into_replies() -> None:
+    async with judge_of(Answer(text=f"Your key is {KEY}.")) as (_, judge):
+        assert (await ask(judge)).text == "Your key is [the key]."
+
+
+async def test_not_even_half_a_key_is_left_where_a_text_is_cut() -> None:
+    async with judge_of(Answer(body=b"x" * 15_990 + KEY.encode()), failing(401, "x" * 490 + KEY)) as (_, judge):
+        assert KEY[:5] not in (await ask(judge)).text
+        with pytest.raises(JudgeRefusedError) as raised:
+            await ask(judge)
+    assert KEY[:5] not in str(raised.value)
+
+
+async def test_what_stands_for_no_key_is_a_word_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "total")
+    async with judge_of() as (_, judge):
+        assert (await ask(judge)).text == verdict()
+
+
+# --- the client's surroundings ---
+
+
+async def test_a_proxy_is_used_but_not_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    async with fake_judge() as proxy, fake_judge() as direct:
+        monkeypatch.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
+        for base_url in (direct.base_url, "http://judge.invalid/v1"):
+            async with open_http_judge(config(base_url), patience=AT_ONCE) as judge:
+                await ask(judge)
+
+    assert [asked.path for asked in direct.requests] == ["/v1/chat/completions"]
+    assert [asked.path for asked in proxy.requests] == ["http://judge.invalid/v1/chat/completions"]
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("judge.localhost", True),
+        ("10.0.0.1", False),
+        ("localhost.example", False),
+    ],
+)
+def test_which_hosts_are_this_machine(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+async def test_a_proxy_that_cannot_be_used_is_told_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "gopher://user:hunter2@127.0.0.1:1")
+    with pytest.raises(ConfigError, match="HTTPS_PROXY") as raised:
+        async with open_http_judge(config("http://judge.invalid/v1")):
+            pass
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["two words", "zwölf", " ", "a\nb"])
+async def test_a_key_that_no_header_can_hold_is_told_without_it(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("JUDGE_KEY", value)
+    with pytest.raises(ConfigError, match="JUDGE_KEY is no API key") as raised:
+        async with open_http_judge(config("http://127.0.0.1:1/v1")):
+            pass
+    assert value.strip() in ("", *str(raised.value).split()) or value not in str(raised.value)
+
+
+async def test_the_newline_after_a_key_is_not_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", f"{KEY}\n")
+    async with judge_of() as (fake, judge):
+        await ask(judge)
+    assert fake.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_a_cancelled_question_leaves_nothing_and_the_client_goes_on(anyio_backend: str) -> None:
+    del anyio_backend
+    async with judge_of(slow(), good()) as (fake, judge):
+        async with create_task_group() as group:
+            group.start_soon(ask, judge)
+            await fake.wait_for_requests(1)
+            group.cancel_scope.cancel()
+        assert (await ask(judge)).text == verdict()
+
+
+async def test_one_client_serves_many_questions_at_once() -> None:
+    go = anyio.Event()
+    async with judge_of(Answer(text=verdict(), until=go)) as (fake, judge), create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(ask, judge)
+        await fake.wait_for_requests(20)
+        go.set()
+    assert fake.most_at_once == 20
+
+
+async def test_the_fake_streams_the_same_text_when_it_is_asked_to() -> None:
+    def choose(asked: Asked) -> Answer:
+        return good(0.5) if asked.messages[0]["content"] == "half" else empty()
+
+    async with fake_judge(choose=choose) as fake, httpx2.AsyncClient(trust_env=False) as http:
+        body = {"model": "m1", "messages": [{"role": "user", "content": "half"}], "stream": True}
+        with fail_after(5):
+            url = f"{fake.base_url}/chat/completions"
+            response = await http.post(url, json={**body, "stream_options": {"include_usage": True}})
+            models = await http.get(f"{fake.base_url}/models")
+
+    *events, end, rest = response.text.split("\n\n")
+    assert (end, rest) == ("data: [DONE]", "")
+    chunks = [json.loads(event.removeprefix("data: ")) for event in events]
+    texts = [choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"]]
+    assert "".join(texts) == verdict(0.5)
+    assert chunks[-1]["usage"]["total_tokens"] == 120
+    assert models.json()["data"][0]["id"] == "m1"
+
+
+async def test_several_votes_are_not_asked_to_be_all_alike() -> None:
+    async with fake_judge() as fake:
+        for votes in (1, 3):
+            async with open_http_judge(replace(config(fake.base_url), votes=votes)) as judge:
+                await judge.ask(CONVERSATION, SCHEMA)
+                assert judge.describe()["temperature"] == (0 if votes == 1 else None)
+    assert [request.body.get("temperature") for request in fake.requests] == [0, None]

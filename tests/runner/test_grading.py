@@ -1,0 +1,303 @@
+"""Grading beside the agents: what is graded when, by whom, and what becomes of it when something is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import create_memory_object_stream, create_task_group, fail_after
+
+from fake_judge import fake_judge, good
+from fakes import fake_openclaw, living, run_config
+from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
+from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.model import (
+    Event,
+    Grade,
+    GradingType,
+    Notice,
+    Reason,
+    TrialEnded,
+    TrialGraded,
+    TrialKey,
+    Ungraded,
+)
+from pinchbench.results.journal import JournalWriter, read_journal
+from pinchbench.results.records import GradeGiven, Record, RegradeStarted
+from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.graders import run_graders
+from pinchbench.runner.regrade import regrade
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+    from pinchbench.runner.finish import Result
+
+pytestmark = pytest.mark.anyio
+
+RUN_LIMIT_S = 60
+CHECK = """
+def grade(transcript, workspace_path):
+    from pathlib import Path
+    return {"made": Path(workspace_path, "out.txt").read_text() == "hello", "half": 0.5}
+"""
+RAISES = "def grade(transcript, workspace_path):\n    raise ValueError('no idea')\n"
+
+
+def write_task(
+    root: Path, task_id: str, kind: GradingType, *, check: str = CHECK, prompt: str = "Write out.txt."
+) -> None:
+    """Write a task with a check, unless it is for a judge alone; the fake agent does write `out.txt`."""
+    section = "" if kind is GradingType.LLM_JUDGE else f"## Automated Checks\n\n```python\n{check}```\n"
+    text = (
+        f"---\nid: {task_id}\ncategory: {kind}\ngrading_type: {kind}\ntimeout_seconds: 30\n"
+        f"grading_weights: {{automated: 0.75, llm_judge: 0.25}}\n---\n\n## Prompt\n\n{prompt}\n\n{section}"
+    )
+    root.mkdir(exist_ok=True)
+    (root / f"{task_id}.md").write_text(text, encoding="utf-8")
+
+
+def a_run(folder: Path, **kinds: GradingType) -> RunConfig:
+    config = run_config(folder, fake_openclaw(folder), {})
+    for task_id, kind in kinds.items():
+        write_task(folder / "tasks", task_id, kind)
+    return config
+
+
+def judged_by(base_url: str, *, concurrency: int = 4) -> JudgeConfig:
+    return JudgeConfig(model="judge-1", base_url=base_url, concurrency=concurrency)
+
+
+def scores(result: Result) -> dict[str, float | None]:
+    return {str(key): grade.score for key, grade in sorted(result.grades.items())}
+
+
+def reasons(result: Result) -> dict[str, Ungraded | None]:
+    return {str(key): grade.ungraded for key, grade in sorted(result.grades.items())}
+
+
+async def test_every_kind_of_task_gets_its_grade(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED, task_b=GradingType.HYBRID, task_c=GradingType.LLM_JUDGE)
+    async with fake_judge(good(0.25)) as judge:
+        with fail_after(RUN_LIMIT_S):
+            result = await run_benchmark(replace(config, judge=judged_by(judge.base_url)))
+    assert scores(result) == {"task_a": 0.75, "task_b": 0.625, "task_c": 0.25}
+    assert result.complete
+    data = json.loads(result.path.read_text("utf-8"))
+    assert data["score"]["mean"] == pytest.approx((0.75 + 0.625 + 0.25) / 3)
+    assert data["score"]["tasks"] == data["score"]["trials"] == 3
+    assert data["judge"]["calls"] == 2
+    assert data["judge"]["models"] == ["judge-1"]
+    [first] = data["tasks"][1]["runs"]
+    assert first["grade"]["breakdown"] == {"automated.made": 1.0, "automated.half": 0.5}
+    assert living(tmp_path) == []
+    facts = json.loads((result.folder / "run.json").read_text("utf-8"))
+    assert facts["config"]["judge"]["model"] == "judge-1"
+
+
+async def test_without_a_judge_its_part_is_ungraded_and_the_totals_say_how_much_they_leave_out(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED, task_b=GradingType.HYBRID, task_c=GradingType.LLM_JUDGE)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(config)
+    assert scores(result) == {"task_a": 0.75, "task_b": None, "task_c": None}
+    assert reasons(result) == {"task_a": None, "task_b": Ungraded.NO_JUDGE, "task_c": Ungraded.NO_JUDGE}
+    data = json.loads(result.path.read_text("utf-8"))
+    assert data["score"]["mean"] == 0.75
+    assert data["left_out"]["ungraded"] == 2
+    assert data["parts"]["automated_only"] == {"tasks": 1, "trials": 1, "mean": 0.75}
+    assert result.complete  # nobody asked for a judge
+
+
+async def test_a_check_that_raises_leaves_its_trial_ungraded_and_the_run_incomplete(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED, check=RAISES)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(config)
+    assert reasons(result) == {"task_a": Ungraded.CHECK_RAISED}
+    assert not result.complete
+    assert result.outcomes[0].reason is Reason.COMPLETED
+    assert "no idea" in (result.folder / "trials" / "task_a" / "1" / "check.log").read_text("utf-8")
+
+
+async def test_what_says_nothing_about_the_model_is_not_graded(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED, prompt="scenario: no_session")
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(config)
+    assert result.grades == {}
+    data = json.loads(result.path.read_text("utf-8"))
+    assert (data["score"]["mean"], data["left_out"]["infrastructure"]) == (None, 1)
+
+
+async def test_a_slow_judge_never_holds_up_a_slot(tmp_path: Path) -> None:
+    all_ended = anyio.Event()
+    ended: list[TrialKey] = []
+    graded_before: list[TrialKey] = []
+
+    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
+        async for event in events:
+            if isinstance(event, TrialEnded):
+                ended.append(event.outcome.key)
+                if len(ended) == 8:
+                    all_ended.set()
+            elif isinstance(event, TrialGraded) and not all_ended.is_set():
+                graded_before.append(event.grade.key)
+
+    config = a_run(tmp_path, **{f"task_{number}": GradingType.LLM_JUDGE for number in range(8)})
+    # the judge answers nobody before the last agent has ended
+    async with fake_judge(replace(good(0.5), until=all_ended)) as judge:
+        with fail_after(RUN_LIMIT_S):
+            result = await run_benchmark(
+                replace(config, judge=judged_by(judge.base_url, concurrency=2)), observer=observer
+            )
+        assert judge.most_at_once <= 2
+    assert graded_before == []
+    assert set(scores(result).values()) == {0.5}
+    assert len(result.grades) == 8
+
+
+async def test_a_run_whose_sanity_task_can_not_run_stops_and_says_why(tmp_path: Path) -> None:
+    config = a_run(tmp_path, a_task=GradingType.AUTOMATED, another=GradingType.AUTOMATED)
+    refused = "scenario: refused\nscenario: silent"
+    write_task(tmp_path / "tasks", "task_00_sanity", GradingType.AUTOMATED, prompt=refused)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(config)
+    assert [outcome.key.task_id for outcome in result.outcomes] == ["task_00_sanity"]
+    assert result.stopped.startswith("task_00_sanity: provider_error (401 invalid api key")
+    assert "is it set, valid" in result.stopped
+    assert not result.complete
+    data = json.loads(result.path.read_text("utf-8"))
+    assert (data["stopped"], data["left_out"]["not_run"]) == (result.stopped, 2)
+
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(replace(config, fail_fast=False))
+    assert len(result.outcomes) == 3
+    assert result.stopped == ""
+
+
+async def test_a_sanity_task_that_the_model_fails_stops_nothing(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_z=GradingType.AUTOMATED)
+    write_task(tmp_path / "tasks", "task_00_sanity", GradingType.AUTOMATED, prompt="scenario: exit 3")
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(config)
+    assert [outcome.reason for outcome in result.outcomes] == [Reason.NONZERO_EXIT, Reason.COMPLETED]
+
+
+async def test_grading_again_adds_records_and_keeps_the_old_ones(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED, task_b=GradingType.HYBRID)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+    before = read_journal(first.folder / "journal.jsonl").records
+    again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
+    heard: list[Event] = []
+
+    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
+        heard.extend([event async for event in events])
+
+    async with fake_judge(good(1.0)) as judge:
+        with fail_after(RUN_LIMIT_S):
+            second = await regrade(replace(again, judge=judged_by(judge.base_url)), observer=observer)
+        assert "scenario" not in json.dumps([asked.body for asked in judge.requests])
+    assert scores(second) == {"task_a": 0.75, "task_b": 0.8125}
+    assert second.path == first.path
+    assert json.loads(second.path.read_text("utf-8"))["score"]["tasks"] == 2
+    journal = read_journal(first.folder / "journal.jsonl")
+    assert journal.records[: len(before)] == before
+    added = journal.records[len(before) :]
+    assert [type(record) for record in added] == [RegradeStarted, GradeGiven, GradeGiven]
+    assert [event.grade.score for event in heard if isinstance(event, TrialGraded)] == [
+        record.grade.score for record in added if isinstance(record, GradeGiven)
+    ]
+
+    # the judge's answer is cached: asked once more, it need not be there
+    with fail_after(RUN_LIMIT_S):
+        third = await regrade(again)
+    assert scores(third) == scores(second)
+    assert third.grades[TrialKey(task_id="task_b", repetition=1)].judge is not None
+    assert living(tmp_path) == []
+    assert sorted(path.name for path in config.run_root.iterdir()) == [first.run_id]
+
+
+async def test_a_mended_check_grades_what_was_kept_and_the_change_is_told(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_b=GradingType.AUTOMATED)
+    write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED, check=RAISES)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+    for workspace in (config.run_root / first.run_id).iterdir():
+        (workspace / "out.txt").write_text("changed since", encoding="utf-8")
+    write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED)
+    heard: list[str] = []
+
+    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
+        heard.extend([event.text async for event in events if isinstance(event, Notice)])
+
+    again = RegradeConfig(run=str(first.path), run_root=config.run_root, only_ungraded=True)
+    with fail_after(RUN_LIMIT_S):
+        second = await regrade(again, observer=observer)
+    assert scores(second) == {"task_a": 0.75, "task_b": 0.75}
+    assert heard == [
+        "Changed since the run, and graded as they are now: task_a.",
+        f"{first.folder.name}: 1 trials are graded again.",
+    ]
+    assert second.grades[TrialKey(task_id="task_a", repetition=1)].digest != first.outcomes[0].digest
+    assert second.complete
+
+
+async def test_a_run_that_is_being_written_is_not_graded_again(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+    again = RegradeConfig(run=str(first.folder), run_root=config.run_root)
+    writer = JournalWriter(first.folder / "journal.jsonl", go_on=True)
+    told = pytest.RaisesExc(ResultsError, match="Another pinchbench-async is writing the run")
+    with writer, fail_after(RUN_LIMIT_S), pytest.RaisesGroup(told):
+        await regrade(again)
+    write_task(tmp_path / "tasks", "task_new", GradingType.AUTOMATED)
+    with pytest.raises(ConfigError, match="names no task of the run"):
+        await regrade(replace(again, suite="task_new"))
+
+
+class HeldGrader:
+    """Grades only once it is let go."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.news = anyio.Event()
+        self.let_go = anyio.Event()
+
+    async def grade(self, job: TrialKey) -> Grade:
+        self.begun += 1
+        self.news.set()
+        await self.let_go.wait()
+        return Grade(key=job, grading_type=GradingType.AUTOMATED, score=1.0)
+
+
+@pytest.mark.parametrize("how", ["hurry", "stop", "neither"])
+async def test_a_hurry_ends_the_grading_and_a_stop_lets_it_finish_what_it_has_begun(how: str) -> None:
+    grader = HeldGrader()
+    hurry, stop = anyio.Event(), anyio.Event()
+    sender, jobs = create_memory_object_stream[TrialKey](3)
+    records, written = create_memory_object_stream[Record](10)
+    with sender:
+        for number in range(3):
+            sender.send_nowait(TrialKey(task_id=f"task_{number}", repetition=1))
+    with fail_after(5), written:
+        async with create_task_group() as group:
+
+            async def run() -> None:
+                await run_graders(grader, jobs, records, workers=1, hurry=hurry, stop=stop)  # type: ignore[arg-type]
+
+            group.start_soon(run)
+            await grader.news.wait()
+            if how != "neither":
+                (hurry if how == "hurry" else stop).set()
+            if how != "hurry":
+                grader.let_go.set()
+        given = [record async for record in written]
+    assert len(given) == {"hurry": 0, "stop": 1, "neither": 3}[how]
+    assert grader.begun == {"hurry": 1, "stop": 1, "neither": 3}[how]
