@@ -236,7 +236,6 @@ class Outcome:
 class Ungraded(StrEnum):
     """Why a trial, or one part of its grading, has no score: one name a situation. Never the same as a score of 0."""
 
-    INTERRUPTED = "interrupted"
     EVIDENCE_LOST = "evidence_lost"
     CHECK_RAISED = "check_raised"
     CHECK_TIMED_OUT = "check_timed_out"

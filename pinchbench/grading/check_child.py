@@ -174,6 +174,7 @@ def _mender() -> Callable[[], None]:
         sys.settrace(None)
         sys.setprofile(None)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        os.umask(0o077)
         for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_DATA):
             _, hard = resource.getrlimit(which)
             with contextlib.suppress(OSError, ValueError):
@@ -202,10 +203,9 @@ def _failure(error: BaseException) -> Answer:
     is_memory = isinstance(error, MemoryError)
     if is_memory:
         traceback.clear_frames(error.__traceback__)  # what filled the memory
-    try:
+    trace = f"{type(error).__name__}, which can't be shown\n"
+    with contextlib.suppress(BaseException):  # an exception may be anything, and so may what its text raises
         trace = "".join(traceback.format_exception(type(error), error, _from_check(error.__traceback__)))
-    except BaseException:  # noqa: BLE001 - an exception may be anything; nothing is cancelled here
-        trace = f"{type(error).__name__}, which can't be shown\n"
     if len(trace) > MAX_TRACE:
         trace = f"{trace[: MAX_TRACE // 2]}\n  …\n{trace[-MAX_TRACE // 2 :]}"
     line = _line_of(error)
@@ -226,11 +226,9 @@ def _from_check(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _said(error: BaseException) -> str:
-    name = type(error).__name__
-    try:
+    name, text = type(error).__name__, "its text can't be shown"
+    with contextlib.suppress(BaseException):
         text = " ".join(str(error).split())
-    except BaseException:  # noqa: BLE001 - as above
-        text = "its text can't be shown"
     return _writable(f"{name}: {text}" if text else name)[:MAX_MESSAGE]
 
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from anyio import from_thread, move_on_after, to_thread
 
 from pinchbench.model import CheckGrade, Ungraded
-from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
-from pinchbench.workspace import ArchiveLostError, restore_workspace
+from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.snapshot import ArchiveLostError, restore_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,17 +93,16 @@ class _Found:
     printed_bytes: int
 
 
-async def run_check(job: CheckJob, *, leave: Leave | None = None) -> CheckGrade:
+async def run_check(job: CheckJob) -> CheckGrade:
     """Run a check; whatever it does is a grade, or a reason for none.
 
-    On return and on cancellation every process it started is dead and its folder is removed. `leave.stop` ends it as
-    `interrupted`. Raises nothing but the cancellation, which goes on when all is tidy.
+    On return and on cancellation every process it started is dead and its folder is removed. Raises nothing but the
+    cancellation, which goes on when all is tidy.
     """
-    leave = leave or Leave()
     place = None
     try:
         place = _make_place(job.scratch)
-        grade = await _run(job, place, leave)
+        grade = await _run(job, place)
     except ArchiveLostError as error:
         grade = _ungraded(Ungraded.EVIDENCE_LOST, str(error))
     except OSError as error:
@@ -119,10 +118,8 @@ async def run_check(job: CheckJob, *, leave: Leave | None = None) -> CheckGrade:
     return grade
 
 
-async def _run(job: CheckJob, place: _Place, leave: Leave) -> CheckGrade:
+async def _run(job: CheckJob, place: _Place) -> CheckGrade:
     left_out = await to_thread.run_sync(_prepare, job, place)
-    if leave.stop.is_set():
-        return _ungraded(Ungraded.INTERRUPTED, "the check was not begun")
     spec = ProcessSpec(
         # UTF-8 wherever it is run: neither what a check reads nor what it prints depends on this user's locale
         argv=[sys.executable, "-I", "-X", "utf8", "-m", CHILD],
@@ -139,7 +136,7 @@ async def _run(job: CheckJob, place: _Place, leave: Leave) -> CheckGrade:
             max_processes=MAX_PROCESSES,
         ),
     )
-    end = await supervise(spec, timeout_s=job.timeout_s, leave=leave)
+    end = await supervise(spec, timeout_s=job.timeout_s)
     found = await to_thread.run_sync(_collect, job, place)
     grade = _grade(end, found, timeout_s=job.timeout_s)
     notes = [*grade.notes, *(f"not in the check's copy: {one}" for one in left_out)]
@@ -231,8 +228,6 @@ def _grade(end: ProcessEnd, found: _Found, *, timeout_s: float) -> CheckGrade:
     match end.reason:
         case EndReason.NOT_STARTED:
             why, note = Ungraded.CHECK_NOT_STARTED, f"the check's process could not be started: {end.error}"
-        case EndReason.STOPPED:
-            why, note = Ungraded.INTERRUPTED, "the check was stopped"
         case _ if found.printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # whenever it was noticed
             why, note = Ungraded.CHECK_LIMIT, f"the check printed more than {OUTPUT_BYTES // 1024**2} MiB"
         case EndReason.PROCESS_LIMIT:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.grading.judge_text import FileView, Question, ask
 from pinchbench.openclaw.transcript import parse_line
-from pinchbench.workspace import KeptFile, kept_texts
+from pinchbench.snapshot import KeptFile, kept_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,7 +12,8 @@ from anyio import get_cancelled_exc_class, to_thread
 
 from pinchbench.errors import PinchBenchError
 from pinchbench.model import Outcome, Reason
-from pinchbench.workspace import fill_workspace, keep_workspace
+from pinchbench.snapshot import keep_workspace
+from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

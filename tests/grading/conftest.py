@@ -6,18 +6,18 @@ import json
 from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from anyio import fail_after
 
 from pinchbench.grading.checks import CheckJob, run_check
-from pinchbench.workspace import keep_workspace
+from pinchbench.snapshot import keep_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model import CheckGrade
-    from pinchbench.process.supervise import Leave
 
 NOW = 1_750_000_000.0  # 2025-06-15, 15:06:40 UTC
 
@@ -56,10 +56,10 @@ class Desk:
         )
         return replace(job, **changes)  # type: ignore[arg-type]
 
-    async def check(self, code: str, *, leave: Leave | None = None, **changes: object) -> CheckGrade:
+    async def check(self, code: str, **changes: object) -> CheckGrade:
         """Run a check that must come to its end."""
         with fail_after(45):
-            return await run_check(self.job(code, **changes), leave=leave)
+            return await run_check(self.job(code, **changes))
 
     def said(self) -> str:
         """Return what is in the check's log."""
@@ -68,4 +68,4 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path, marker=f"test-check/{tmp_path.name}")
+    return Desk(tmp_path, marker=f"test-check/{uuid4().hex}")

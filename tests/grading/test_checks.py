@@ -21,7 +21,6 @@ from pinchbench.grading import check_child, checks
 from pinchbench.grading.check_child import Answer, tally
 from pinchbench.grading.checks import run_check
 from pinchbench.model import GradingType, Ungraded
-from pinchbench.process.supervise import Leave
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 if TYPE_CHECKING:
@@ -437,29 +436,7 @@ class TestHowAChecksEnds:
         assert "could not be prepared" in grade.notes[0]
 
 
-class TestInterrupts:
-    async def test_stopped_before_it_began(self, desk: Desk) -> None:
-        leave = Leave()
-        leave.stop.set()
-        grade = await desk.check(HANG, leave=leave)
-        assert grade.ungraded is Ungraded.INTERRUPTED
-        assert list(desk.scratch.iterdir()) == []
-
-    async def test_stopped_while_it_runs(
-        self, desk: Desk, marked_processes: Callable[[str], list[psutil.Process]]
-    ) -> None:
-        leave = Leave()
-
-        async def stop() -> None:
-            await until_begun(desk)
-            leave.stop.set()
-
-        async with create_task_group() as group:
-            group.start_soon(stop)
-            grade = await desk.check(HANG, leave=leave)
-        assert grade.ungraded is Ungraded.INTERRUPTED
-        assert marked_processes(desk.marker) == []
-
+class TestCancellation:
     @both_backends
     async def test_a_cancellation_ends_the_tree_and_removes_the_folder_first(
         self, desk: Desk, marked_processes: Callable[[str], list[psutil.Process]]

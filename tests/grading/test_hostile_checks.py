@@ -364,7 +364,6 @@ os.write(1, json.dumps(answer).encode())
         (ProcessEnd(reason=EndReason.EXITED, exit_code=-63), Ungraded.CHECK_DIED),
         (ProcessEnd(reason=EndReason.EXITED), Ungraded.CHECK_DIED),
         (ProcessEnd(reason=EndReason.OUTPUT_LIMIT, exit_code=-9), Ungraded.CHECK_LIMIT),
-        (ProcessEnd(reason=EndReason.STOPPED, exit_code=-9), Ungraded.INTERRUPTED),
     ],
 )
 def test_no_end_but_a_clean_one_brings_an_answer(end: ProcessEnd, why: Ungraded) -> None:

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import anyio
 import psutil
@@ -179,8 +180,8 @@ def roll() -> Iterator[RollCall]:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, roll: RollCall, request: pytest.FixtureRequest) -> Iterator[Stage]:
-    here = Stage(tmp_path, roll, marker=f"test/{tmp_path.name}/{request.node.name[:40]}")
+def stage(tmp_path: Path, roll: RollCall) -> Iterator[Stage]:
+    here = Stage(tmp_path, roll, marker=f"test/{uuid4().hex}")
     yield here
     # A test that fails must not leave its children to the next one.
     for process in psutil.process_iter():
