@@ -1,6 +1,6 @@
 """PinchBench async: how good is a model as the brain of an OpenClaw agent?
 
-The public Python API. `run_benchmark` runs a suite; `open_agent` gives an `OpenClawAgent`, whose `execute_task` runs one
+The public Python API. `run_benchmark` runs a suite, `regrade` grades a run again; `open_agent` gives an `OpenClawAgent`, whose `execute_task` runs one
 task. All are for anyio; see their docstrings for what they raise and what a cancellation does.
 """
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pinchbench.config import Isolation, JudgeConfig, RunConfig
+    from pinchbench.config import Isolation, JudgeConfig, RegradeConfig, RunConfig
     from pinchbench.errors import PinchBenchError
     from pinchbench.model import Grade, Outcome, Reason, Status, Task, TrialKey, Ungraded, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.runner.bench import run_benchmark
     from pinchbench.runner.finish import Result
+    from pinchbench.runner.regrade import regrade
     from pinchbench.runner.slots import open_agent
     from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
@@ -27,6 +28,7 @@ __all__ = [
     "Outcome",
     "PinchBenchError",
     "Reason",
+    "RegradeConfig",
     "Result",
     "RunConfig",
     "Status",
@@ -38,17 +40,19 @@ __all__ = [
     "bundled_tasks_dir",
     "load_suite",
     "open_agent",
+    "regrade",
     "run_benchmark",
 ]
 
 _HOMES = {
-    "pinchbench.config": ("Isolation", "JudgeConfig", "RunConfig"),
+    "pinchbench.config": ("Isolation", "JudgeConfig", "RegradeConfig", "RunConfig"),
     "pinchbench.errors": ("PinchBenchError",),
     "pinchbench.model": ("Grade", "Outcome", "Reason", "Status", "Task", "TrialKey", "Ungraded", "Usage"),
     "pinchbench.openclaw.agent": ("OpenClawAgent",),
     "pinchbench.openclaw.task_result": ("TaskResult",),
     "pinchbench.runner.bench": ("run_benchmark",),
     "pinchbench.runner.finish": ("Result",),
+    "pinchbench.runner.regrade": ("regrade",),
     "pinchbench.runner.slots": ("open_agent",),
     "pinchbench.suite.load": ("bundled_tasks_dir", "load_suite"),
 }

@@ -241,6 +241,8 @@ def _show_plan(config: RunConfig, *, as_json: bool) -> None:
     prepared = prepare(config)
     for problem in prepared.skipped:
         _say(f"Left out: {problem}")
+    if prepared.unjudged:
+        _say(prepared.unjudged)
     longest = worst_case_s(prepared.trials, concurrency=prepared.slots)
     if as_json:
         rows = [

@@ -23,7 +23,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FULL = Path("/dev/full")
-HEAVY = ("anyio", "rich", "asyncio", "msgspec", "yaml", "starlette", "uvicorn", "psutil", "json5", "sqlite3")
+HEAVY = (
+    "anyio",
+    "rich",
+    "asyncio",
+    "msgspec",
+    "yaml",
+    "starlette",
+    "uvicorn",
+    "psutil",
+    "json5",
+    "sqlite3",
+    "httpx2",
+    "numpy",
+    "stamina",
+    "zstandard",
+    "time_machine",
+)
 
 
 def _pinchbench(
@@ -393,3 +409,66 @@ def test_help_names_the_options_of_run_and_imports_nothing_heavy(tmp_path: Path)
     script = "import sys, pinchbench.cli; print([name for name in sys.argv[1:] if name in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
+
+
+CHECK = "def grade(transcript, workspace_path):\n    return {'a': 0.5}\n"
+
+
+def _give_check(folder: Path, code: str) -> None:
+    """Make the one task of `_run_args` an automated one."""
+    path = folder / "tasks" / "task_0.md"
+    text = path.read_text("utf-8").replace("llm_judge", "automated")
+    path.write_text(f"{text}\n## Automated Checks\n\n```python\n{code}```\n", encoding="utf-8")
+
+
+def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_again(tmp_path: Path) -> None:
+    args = _run_args(tmp_path)
+    _give_check(tmp_path, "def grade(transcript, workspace_path):\n    raise ValueError('no idea')\n")
+    done = _pinchbench(*args, cwd=tmp_path)
+    assert done.returncode == 5, done.stderr
+    assert "task_0: ungraded, check_raised the check raised ValueError: no idea (line 2 of the check)" in done.stderr
+    assert "No score: no trial has one." in done.stderr
+
+    path = Path(done.stdout.strip())
+    (tmp_path / "tasks" / "task_0.md").unlink()
+    args = _run_args(tmp_path)
+    _give_check(tmp_path, CHECK)
+    where = ["--output-dir", str(tmp_path / "out"), "--run-root", str(tmp_path / "pb")]
+    again = _pinchbench("regrade", path.stem.partition("_")[2], *where, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == done.stdout
+    assert "Changed since the run, and graded as they are now: task_0." in again.stderr
+    assert re.search(r"graded +task_0 +0\.50", again.stderr)
+    assert json.loads(path.read_text(encoding="utf-8"))["score"]["mean"] == 0.5
+
+    told = _pinchbench("regrade", str(path), "--json", *where, cwd=tmp_path)
+    assert json.loads(told.stdout) == json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "sentence"),
+    [
+        (["--judge-votes", "3"], 2, "The options of the judge go with --judge"),
+        (["--judge", "m1"], 2, "--judge m1 needs --judge-base-url"),
+        (["--judge", "openai/gpt-5"], 2, "--judge openai/gpt-5 needs a key in OPENAI_API_KEY"),
+        (["--judge", "m1", "--judge-base-url", "nowhere"], 2, "--judge-base-url is not a URL"),
+        (["--judge-votes", "0"], 2, "0 is not in the range 1<=x<=25"),
+        (["--pass-threshold", "0"], 2, "0.0 is not in the range 0<x<=1"),
+    ],
+)
+def test_a_judge_that_cannot_be_used_is_one_clear_error(
+    tmp_path: Path, args: list[str], code: int, sentence: str
+) -> None:
+    for command in (["--model", MODEL], ["regrade", "some-run"]):
+        if command[0] == "regrade" and args[0] == "--pass-threshold":
+            continue  # it belongs to the run
+        done = _pinchbench(*command, *args, cwd=tmp_path, OPENAI_API_KEY="")
+        assert done.returncode == code
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_run_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
+    done = _pinchbench("regrade", "20260101-000000-aaaa", cwd=tmp_path)
+    assert done.returncode == 6
+    assert "has no run '20260101-000000-aaaa'. It holds no runs." in done.stderr

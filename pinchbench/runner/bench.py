@@ -15,7 +15,7 @@ from anyio import create_memory_object_stream, create_task_group, move_on_after,
 from pinchbench.config import ORACLE
 from pinchbench.errors import RunInterruptedError
 from pinchbench.grading.grader import GradeJob, Grader
-from pinchbench.model import RunBegan, Trial
+from pinchbench.model import GradingType, RunBegan, Trial
 from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw, node_version, release_warning
 from pinchbench.results.journal import JournalWriter
@@ -65,6 +65,15 @@ class Prepared:
     def slots(self) -> int:
         """How many slots there is work for."""
         return min(self.config.concurrency, len(self.trials))
+
+    @property
+    def unjudged(self) -> str:
+        """A sentence on the tasks that will lack their judge; empty when none does."""
+        tasks = {trial.key.task_id: trial.task.grading_type for trial in self.trials}
+        lacking = sum(kind is not GradingType.AUTOMATED for kind in tasks.values())
+        if self.config.judge is not None or not lacking:
+            return ""
+        return f"{lacking} of {len(tasks)} tasks need a judge, and stay ungraded without: name one with --judge."
 
 
 def prepare(config: RunConfig) -> Prepared:
@@ -159,6 +168,8 @@ class _Bench:
     async def _set_up(self, run_folder: Path, scripted: ScriptedModel | None) -> tuple[OpenClaw, str, tuple[Home, ...]]:
         for problem in self._prepared.skipped:
             self._audience.tell(f"Left out: {problem}")
+        if unjudged := self._prepared.unjudged:
+            self._audience.tell(unjudged)
         openclaw = await find_openclaw(self._config.openclaw)
         if warning := release_warning(openclaw.version):
             self._audience.tell(warning)
