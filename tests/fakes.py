@@ -19,7 +19,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from pinchbench.config import RunConfig
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from anyio.abc import SocketStream
     from anyio.streams.memory import MemoryObjectReceiveStream
@@ -151,3 +151,12 @@ def living(folder: Path) -> list[str]:
         except (psutil.Error, OSError):
             continue
     return found
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what gives no event: look again after everybody else has had a turn."""
+    with fail_after(20):
+        while True:
+            if condition():
+                return
+            await anyio.lowlevel.checkpoint()

@@ -107,13 +107,9 @@ def _own_threads() -> int:
 
 
 def read_transcript(path: str, *, workspace: str, copy: str) -> Iterator[dict[str, object]]:
-    """Give the events as checks expect them; none when there is no such file. Raises OSError when it can't be read."""
+    """Give the events as checks expect them. Raises OSError when there is no such file, or it can't be read."""
     localise = _localiser(workspace, copy)
-    try:
-        file = open(path, "rb")  # noqa: PTH123, SIM115
-    except FileNotFoundError:
-        return
-    with file:
+    with open(path, "rb") as file:  # noqa: PTH123
         for line in file:
             for event in parse_line(line).events:
                 message = event.get("message")

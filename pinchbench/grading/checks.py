@@ -39,7 +39,7 @@ KEPT_VARIABLES = frozenset({"PATH", "LANG", "TZ"})  # and LC_*: what names place
 class CheckJob:
     """A check that is to be run on a trial's evidence.
 
-    `transcript` is a file of events, one a line (none when there is no such file), `archive` the kept workspace,
+    `transcript` is a file of events, one a line, `archive` the kept workspace,
     `workspace` the path by which the transcript calls it. `now` is what the check takes for the present (seconds since
     the epoch, UTC). `scratch` is a folder in which a private one is made and removed; `log` is written anew with all
     that the check prints, and its traceback. `marker` names its processes. `timeout_s` is above 0.

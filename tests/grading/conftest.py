@@ -26,7 +26,7 @@ class Desk:
     """A trial's workspace and transcript, the evidence made of them, and a place where checks are run on it."""
 
     def __init__(self, folder: Path, marker: str) -> None:
-        """Begin with an empty workspace and no transcript."""
+        """Begin with an empty workspace and an empty transcript."""
         self.workspace = folder / "runs" / "task"
         self.workspace.mkdir(parents=True)
         self.scratch = folder / "scratch"
@@ -34,6 +34,7 @@ class Desk:
         self.marker = marker
         self._folder = folder
         self._transcript = folder / "transcript.jsonl"
+        self.tell()
 
     def tell(self, *events: object) -> None:
         """Write the transcript."""

@@ -10,13 +10,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import anyio
 import numpy as np
 import pytest
 from anyio import create_task_group, fail_after
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakes import until
 from pinchbench.grading import check_child, checks
 from pinchbench.grading.check_child import Answer, tally
 from pinchbench.grading.checks import run_check
@@ -195,9 +195,12 @@ class TestWhatACheckIsGiven:
         )
         assert grade.breakdown == {"same": 1.0, "other": 1.0}, grade
 
-    async def test_no_transcript_is_an_empty_one(self, desk: Desk) -> None:
-        grade = await desk.check("def grade(transcript, workspace_path): return {'empty': transcript == []}")
-        assert grade.score == 1.0
+    async def test_a_transcript_that_is_lost_is_no_empty_one(self, desk: Desk, tmp_path: Path) -> None:
+        code = "def grade(transcript, workspace_path): return {'empty': transcript == []}"
+        assert (await desk.check(code)).score == 1.0
+        lost = await desk.check(code, transcript=tmp_path / "nowhere.jsonl")
+        assert (lost.score, lost.ungraded) == (None, Ungraded.EVIDENCE_LOST)
+        assert lost.notes == ("the transcript can't be read: No such file or directory",)
 
     async def test_a_damaged_transcript_is_given_as_far_as_it_can_be_read(self, desk: Desk, tmp_path: Path) -> None:
         path = tmp_path / "damaged.jsonl"
@@ -466,15 +469,6 @@ class TestCancellation:
 
 async def until_begun(desk: Desk) -> None:
     await until(lambda: "here" in desk.said())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what gives no event: look again after everybody else has had a turn."""
-    with fail_after(20):
-        while True:
-            if condition():
-                return
-            await anyio.lowlevel.checkpoint()
 
 
 @pytest.mark.parametrize("mode", [0o700, 0])

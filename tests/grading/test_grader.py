@@ -1,0 +1,169 @@
+"""One trial to its grade: who is asked, what they get to see, and what becomes of it when something is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import fail_after
+
+from fakes import until
+from pinchbench.grading.evidence import FILE_BYTES, make_question
+from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Task, TrialKey, Turn, Ungraded, WorkspaceFile
+from pinchbench.openclaw.task_result import Evidence
+from pinchbench.snapshot import keep_workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.grading.judge_text import Question
+
+pytestmark = pytest.mark.anyio
+
+KEY = TrialKey(task_id="task_a", repetition=1)
+CHECK = "def grade(transcript, workspace_path):\n    return {'turns': len(transcript) / 4}\n"
+MESSAGE = {"type": "message", "message": {"role": "assistant", "content": "I have written out.txt."}}
+
+
+@dataclass
+class FixedJudge:
+    """Answers what it was told to, and keeps the questions."""
+
+    grade_given: JudgeGrade | Exception = field(default_factory=lambda: JudgeGrade(score=0.5))
+    asked: list[Question] = field(default_factory=list)
+
+    async def grade(self, question: Question) -> JudgeGrade:
+        self.asked.append(question)
+        if isinstance(self.grade_given, Exception):
+            raise self.grade_given
+        return self.grade_given
+
+
+def a_job(folder: Path, kind: GradingType, files: tuple[WorkspaceFile, ...] = ()) -> GradeJob:
+    """A trial whose agent has written `out.txt` and said so."""
+    workspace, evidence = folder / "workspace", Evidence(folder=folder / "evidence")
+    workspace.mkdir(exist_ok=True)
+    evidence.folder.mkdir()
+    (workspace / "out.txt").write_text("hello", encoding="utf-8")
+    evidence.transcript.write_text(f"{json.dumps(MESSAGE)}\n" * 2, encoding="utf-8")
+    keep_workspace(workspace, evidence.workspace)
+    task = Task(
+        task_id="task_a",
+        name="A task",
+        category="c",
+        grading_type=kind,
+        prompt="Write out.txt.",
+        turns=(Turn(prompt="Write out.txt."),),
+        grading_weights={"automated": 0.5, "llm_judge": 0.5},
+        automated_checks=CHECK,
+        workspace_files=files,
+        digest="d",
+    )
+    return GradeJob(
+        key=KEY,
+        task=task,
+        evidence=evidence,
+        workspace=str(workspace),
+        ended_at=1_000_000_000.0,
+        timeout_s=30,
+        marker="test-grader",
+    )
+
+
+def a_grader(folder: Path, judge: FixedJudge | None = None) -> Grader:
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    return Grader(judge=judge, scratch=scratch)  # type: ignore[arg-type]
+
+
+async def test_a_hybrid_task_is_graded_by_both(tmp_path: Path) -> None:
+    judge = FixedJudge()
+    with fail_after(30):
+        grade = await a_grader(tmp_path, judge).grade(a_job(tmp_path, GradingType.HYBRID))
+    assert (grade.score, grade.breakdown, grade.digest) == (0.5, {"automated.turns": 0.5}, "d")
+    assert isinstance(grade.check, CheckGrade)
+    assert grade.judge == JudgeGrade(score=0.5)
+    [question] = judge.asked
+    assert "I have written out.txt." in question.material
+    assert "hello" in question.material
+
+
+@pytest.mark.parametrize("kind", [GradingType.AUTOMATED, GradingType.LLM_JUDGE])
+async def test_only_those_are_asked_that_the_task_names(tmp_path: Path, kind: GradingType) -> None:
+    judge = FixedJudge()
+    with fail_after(30):
+        grade = await a_grader(tmp_path, judge).grade(a_job(tmp_path, kind))
+    assert grade.score == 0.5
+    assert (grade.check is not None, len(judge.asked)) == (
+        kind is GradingType.AUTOMATED,
+        int(kind is GradingType.LLM_JUDGE),
+    )
+
+
+async def test_what_is_missing_in_the_snapshot_is_told_with_the_grade(tmp_path: Path) -> None:
+    job = replace(a_job(tmp_path, GradingType.AUTOMATED), not_kept=("big.bin is larger than 256 MiB.",))
+    with fail_after(30):
+        grade = await a_grader(tmp_path).grade(job)
+    assert grade.notes == ("not in the kept workspace: big.bin is larger than 256 MiB.",)
+
+
+@pytest.mark.parametrize("lost", ["transcript", "workspace"])
+@pytest.mark.parametrize("kind", list(GradingType))
+async def test_lost_evidence_is_named_and_nobody_is_asked_about_the_rest(
+    tmp_path: Path, kind: GradingType, lost: str
+) -> None:
+    job = a_job(tmp_path, kind)
+    getattr(job.evidence, lost).unlink()
+    judge = FixedJudge()
+    with fail_after(30):
+        grade = await a_grader(tmp_path, judge).grade(job)
+    assert (grade.score, grade.ungraded, judge.asked) == (None, Ungraded.EVIDENCE_LOST, [])
+
+
+async def test_a_bug_costs_one_trial_its_grade_and_shows_its_traceback(tmp_path: Path) -> None:
+    judge = FixedJudge(grade_given=ZeroDivisionError("a bug of ours"))
+    with fail_after(30):
+        grade = await a_grader(tmp_path, judge).grade(a_job(tmp_path, GradingType.LLM_JUDGE))
+    assert (grade.score, grade.ungraded) == (None, Ungraded.GRADER_BUG)
+    assert "ZeroDivisionError: a bug of ours" in grade.notes[0]
+
+
+async def test_a_cancellation_ends_the_check_and_is_passed_on(tmp_path: Path) -> None:
+    job = a_job(tmp_path, GradingType.AUTOMATED)
+    endless = "def grade(transcript, workspace_path):\n    print('begun', flush=True)\n    while True: pass\n"
+    job = replace(job, task=replace(job.task, automated_checks=endless))
+    grader, log = a_grader(tmp_path), job.evidence.check_log
+    with fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(grader.grade, job)
+            await until(lambda: "begun" in log.read_text("utf-8") if log.exists() else False)
+            group.cancel_scope.cancel()
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_the_judge_is_told_which_files_are_the_tasks_own(tmp_path: Path) -> None:
+    source = tmp_path / "given"
+    (source / "sub").mkdir(parents=True)
+    long = "a line of a long table\n" * (FILE_BYTES // 20)
+    for name, text in (("same.txt", "same"), ("changed.txt", "before"), ("sub/long.csv", long)):
+        (source / name).write_text(text, encoding="utf-8")
+    workspace = tmp_path / "workspace"
+    (workspace / "data" / "sub").mkdir(parents=True)
+    for name, text in (("same.txt", "same"), ("changed.txt", "behind"), ("sub/long.csv", long), ("new.txt", "new")):
+        (workspace / "data" / name).write_text(text, encoding="utf-8")
+    (workspace / "note.md").write_text("a note", encoding="utf-8")
+    files = (
+        WorkspaceFile(dest="data", source=source),
+        WorkspaceFile(dest="note.md", content="a note"),
+    )
+    job = a_job(tmp_path, GradingType.LLM_JUDGE, files)
+    material = make_question(job.task, job.evidence).material
+    places = {name: material.index(name) for name in ("changed.txt", "new.txt", "same.txt", "long.csv", "note.md")}
+    # what the agent made or changed comes first
+    assert max(places["changed.txt"], places["new.txt"]) < min(
+        places["same.txt"], places["long.csv"], places["note.md"]
+    )
