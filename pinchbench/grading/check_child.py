@@ -30,7 +30,7 @@ from numbers import Real
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
-from pinchbench.openclaw.transcript import parse_line
+from pinchbench.openclaw.transcript import parse_line, writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -209,7 +209,7 @@ def _failure(error: BaseException) -> Answer:
     return Answer(
         kind="no_memory" if is_memory else "raised",
         message=f"{_said(error)}{place}",
-        trace=_writable(trace),
+        trace=writable(trace),
     )
 
 
@@ -225,7 +225,7 @@ def _said(error: BaseException) -> str:
     name, text = type(error).__name__, "its text can't be shown"
     with contextlib.suppress(BaseException):
         text = " ".join(str(error).split())
-    return _writable(f"{name}: {text}" if text else name)[:MAX_MESSAGE]
+    return writable(f"{name}: {text}" if text else name)[:MAX_MESSAGE]
 
 
 def _line_of(error: BaseException) -> int | None:
@@ -305,7 +305,7 @@ def _described(value: object) -> str:
 
 def _name(key: object) -> str:
     text = key if isinstance(key, str) else str(key)
-    return _writable(text[: MAX_KEY - 1] + "…" if len(text) > MAX_KEY else text)
+    return writable(text[: MAX_KEY - 1] + "…" if len(text) > MAX_KEY else text)
 
 
 def _free(name: str, taken: Mapping[str, float]) -> str:
@@ -315,11 +315,6 @@ def _free(name: str, taken: Mapping[str, float]) -> str:
         number += 1
         free = f"{name} ({number})"
     return free
-
-
-def _writable(text: str) -> str:
-    """Replace halves of surrogate pairs, which no file takes."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def write(path: str, nonce: str, answer: Answer) -> None:

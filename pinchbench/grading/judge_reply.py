@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.grading.judge_json import Found, bounded, find_objects, holds_json, without_thinking
-from pinchbench.grading.judge_view import one_line, writable
+from pinchbench.grading.judge_view import one_line
+from pinchbench.openclaw.transcript import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

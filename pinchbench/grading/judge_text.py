@@ -16,8 +16,8 @@ from pinchbench.grading.judge_view import (
     render,
     view_files,
     view_transcript,
-    writable,
 )
+from pinchbench.openclaw.transcript import writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

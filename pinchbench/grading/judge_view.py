@@ -336,8 +336,3 @@ def one_line(value: object) -> str:
     name = "(unnamed)" if value is None else _string(value)
     text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name[: 2 * NAME_CHARS])
     return text if len(text) <= NAME_CHARS else f"{text[:NAME_CHARS]}…"
-
-
-def writable(text: str) -> str:
-    """Replace halves of surrogate pairs, which no request takes."""
-    return text.encode("utf-8", "replace").decode()

@@ -13,6 +13,7 @@ import httpx2
 
 from pinchbench.grading.judge import MAX_REPLY, Reply
 from pinchbench.model import Usage
+from pinchbench.openclaw.transcript import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -251,11 +252,6 @@ def _amount(value: object) -> float | None:
     except OverflowError:
         return None
     return number if 0 <= number < float("inf") else None
-
-
-def writable(text: str) -> str:
-    """Text without halves of surrogate pairs, which UTF-8 can't hold."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def one_line(value: object) -> str:

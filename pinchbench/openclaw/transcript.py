@@ -157,13 +157,13 @@ class TranscriptReader:
         self._tool_calls += calls
         self._answered = calls == 0 and str(stop) not in UNFINISHED
         if stop == "error":
-            self._error = _writable(str(message.get("errorMessage") or "the provider answered with an error"))
+            self._error = writable(str(message.get("errorMessage") or "the provider answered with an error"))
             return
         self._error = ""
         if self._answered:
             self._final_text = text_of(message)
         self._usage += _usage(message.get("usage"))
-        model = _writable(f"{message.get('provider')}/{message.get('model')}")
+        model = writable(f"{message.get('provider')}/{message.get('model')}")
         if model not in self._models:
             self._models.append(model)
 
@@ -204,10 +204,10 @@ def parts_of(message: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 def text_of(message: Mapping[str, object]) -> str:
     """The text parts of a message, joined by newlines."""
-    return _writable("\n".join(str(part.get("text", "")) for part in parts_of(message) if part.get("type") == "text"))
+    return writable("\n".join(str(part.get("text", "")) for part in parts_of(message) if part.get("type") == "text"))
 
 
-def _writable(text: str) -> str:
+def writable(text: str) -> str:
     """Replace halves of surrogate pairs, which JSON may hold and no file or terminal takes."""
     return text.encode("utf-8", "replace").decode()
 
@@ -222,5 +222,5 @@ def describe(event: Mapping[str, object]) -> str:
             arguments = part.get("arguments")
             values = arguments.values() if isinstance(arguments, dict) else ()
             first = next((str(value) for value in values if isinstance(value, str)), "")
-            return _writable(f"{part.get('name')} {first}".strip())
+            return writable(f"{part.get('name')} {first}".strip())
     return text_of(message)
