@@ -109,6 +109,11 @@ class JudgeConfig:
         return self.model.startswith(OPENCLAW_JUDGE)
 
     @property
+    def has_own_key(self) -> bool:
+        """Whether the key is the judge's alone: a provider's usual one may be the tested model's as well."""
+        return self.api_key_env is not None and self.api_key_env not in {key for _, key in JUDGE_PROVIDERS.values()}
+
+    @property
     def model_id(self) -> str:
         """The model's name without `openclaw:`."""
         return self.model.removeprefix(OPENCLAW_JUDGE)

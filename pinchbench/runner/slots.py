@@ -61,6 +61,8 @@ async def make_homes(
     env = private_environment(os.environ)
     if config.api_key_env is not None:
         env[ENDPOINT_KEY] = os.environ[config.api_key_env]
+    if config.judge is not None and config.judge.has_own_key and config.judge.api_key_env != config.api_key_env:
+        env.pop(config.judge.api_key_env or "", None)  # an agent has no business with its judge
     root = run_folder / HOMES
     template = await make_template(
         root / "template",
