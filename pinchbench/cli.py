@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from pinchbench import config as limits
 from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, RunInterruptedError, SuiteError
@@ -76,19 +77,17 @@ def _judge_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _judge(options: dict[str, Any]) -> limits.JudgeConfig | None:
     """Take the judge's options out of a command's; None when no judge is asked for."""
-    given = {
-        "base_url": options.pop("judge_base_url"),
-        "api_key_env": options.pop("judge_api_key_env"),
-        "votes": options.pop("judge_votes"),
-        "concurrency": options.pop("judge_concurrency"),
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    cache = not options.pop("no_judge_cache")
     model = options.pop("judge")
+    cache = not options.pop("no_judge_cache")
+    names = ("base_url", "api_key_env", "votes", "concurrency")
+    given = {name: value for name in names if (value := options.pop(f"judge_{name}")) is not None}
     if model is not None:
         return limits.JudgeConfig(model=model, cache=cache, **given)
-    if given or not cache:
-        raise ConfigError("The options of the judge go with --judge, which names its model.")
+    context = click.get_current_context()
+    for name in ("no_judge_cache", *(f"judge_{name}" for name in names)):
+        # one from the environment waits for a command that names a judge
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ConfigError(f"--{name.replace('_', '-')} goes with --judge, which names the judge's model.")
     return None
 
 
@@ -148,13 +147,13 @@ def run(
     isolation: str,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    r"""Run a suite (the default command).
+    """Run a suite (the default command).
 
     \b
     pinchbench-async --model anthropic/claude-sonnet-4 --concurrency 4
     pinchbench-async --model demo/oracle --suite core,task_05_outage_brief --runs 3
     pinchbench-async --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
-    """
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
     judge = _judge(options)
     config = limits.RunConfig(
         **options,
@@ -189,15 +188,15 @@ def run(
 @_option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw, for a judge that is an OpenClaw agent.")
 @_option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
 def regrade(*, as_json: bool, **options: Any) -> None:  # noqa: ANN401
-    r"""Grade a run again from what it has kept, without running an agent.
+    """Grade a run again from what it has kept, without running an agent.
 
-    RUN is a run's id, its folder, or its results file. Every grade is kept; the latest one of each trial counts. Without
+    RUN is a run's id, its folder, or its results file. Every grade is kept; the latest one with a score counts. Without
     --judge, the judge that graded the run last is asked again.
 
     \b
     pinchbench-async regrade 20260102-030405-9f3a --judge openai/gpt-5 --judge-votes 3
     pinchbench-async regrade results/demo-oracle_20260102-030405-9f3a.json --only-ungraded
-    """
+    """  # noqa: D301 - as above
     from pinchbench.runner.regrade import regrade as grade_again  # noqa: PLC0415
 
     judge = _judge(options)

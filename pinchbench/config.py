@@ -73,6 +73,8 @@ class JudgeConfig:
         ):
             _check_text(option, value)
         _check_model("--judge", self.model_id)
+        if self.model_id.startswith("demo/"):
+            raise ConfigError(f"--judge {self.model}: the built-in models play tasks; they can't judge.")
         _between("--judge-votes", self.votes, 1, MAX_VOTES)
         _between("--judge-concurrency", self.concurrency, 1, MAX_JUDGE_CONCURRENCY)
         if self.base_url is None:

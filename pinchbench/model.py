@@ -295,7 +295,7 @@ class JudgeGrade:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grade:
-    """The grade of one trial: one line of the journal; a later one of the same trial supersedes it.
+    """The grade of one trial: one line of the journal. A later one of the same trial supersedes it, if it has a score.
 
     `score` is in 0-1, or None and `ungraded` says why. `breakdown` and `notes` are those of the parts; of a hybrid
     task the keys begin with `automated.` and `llm_judge.`. `digest` is that of the task as it was graded, which
@@ -323,6 +323,14 @@ class RunBegan:
     trials: int
     slots: int
     folder: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegradeBegan:
+    """Trials of a run that is over are graded again."""
+
+    run: str
+    trials: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -374,4 +382,4 @@ class Notice:
     text: str
 
 
-Event = RunBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | TrialGraded | Notice
+Event = RunBegan | RegradeBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | TrialGraded | Notice

@@ -419,6 +419,12 @@ class Turn:
         self.write_file("found.txt", "yes" if path.exists() else "no")
         path.write_text("here", encoding="utf-8")
 
+    def only_once(self, path: str) -> None:
+        """Leave no session, except for the first who comes by this place."""
+        if Path(path).exists():
+            self.silent()
+        Path(path).touch()
+
     def gate(self, port: str) -> None:
         """Say that this turn runs, and go on when the other side says so. The connection ends with this process."""
         with socket.create_connection(("127.0.0.1", int(port))) as connection:
@@ -428,7 +434,7 @@ class Turn:
                 pass
 
 
-EARLY = frozenset({"no_session", "slow_start", "plain", "exit_early", "ignore_term", "gate_early"})
+EARLY = frozenset({"no_session", "only_once", "slow_start", "plain", "exit_early", "ignore_term", "gate_early"})
 ACTIONS: dict[str, Callable[..., None]] = {
     "big": Turn.big,
     "daemonise": Turn.daemonise,
@@ -446,6 +452,7 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "leave_state": Turn.leave_state,
     "linger": Turn.linger,
     "no_session": Turn.silent,
+    "only_once": Turn.only_once,
     "plain": Turn.plain,
     "print": Turn.print_lines,
     "record": Turn.record,

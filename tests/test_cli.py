@@ -426,7 +426,7 @@ def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_agai
     _give_check(tmp_path, "def grade(transcript, workspace_path):\n    raise ValueError('no idea')\n")
     done = _pinchbench(*args, cwd=tmp_path)
     assert done.returncode == 5, done.stderr
-    assert "task_0: ungraded, check_raised the check raised ValueError: no idea (line 2 of the check)" in done.stderr
+    assert "task_0: ungraded, check_raised: the check raised ValueError: no idea (line 2 of the check)" in done.stderr
     assert "No score: no trial has one." in done.stderr
 
     path = Path(done.stdout.strip())
@@ -448,7 +448,8 @@ def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_agai
 @pytest.mark.parametrize(
     ("args", "code", "sentence"),
     [
-        (["--judge-votes", "3"], 2, "The options of the judge go with --judge"),
+        (["--judge-votes", "3"], 2, "--judge-votes goes with --judge, which names the judge's model."),
+        (["--no-judge-cache"], 2, "--no-judge-cache goes with --judge"),
         (["--judge", "m1"], 2, "--judge m1 needs --judge-base-url"),
         (["--judge", "openai/gpt-5"], 2, "--judge openai/gpt-5 needs a key in OPENAI_API_KEY"),
         (["--judge", "m1", "--judge-base-url", "nowhere"], 2, "--judge-base-url is not a URL"),

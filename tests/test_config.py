@@ -230,6 +230,9 @@ def test_what_a_judge_lacks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         JudgeConfig(model="m1", base_url="http://me:key@127.0.0.1/v1")
     with pytest.raises(ConfigError, match="--judge-api-key-env takes the name"):
         JudgeConfig(model="m1", base_url=URL, api_key_env="sk-123")
+    for built_in in ("demo/oracle", "openclaw:demo/null"):
+        with pytest.raises(ConfigError, match=f"--judge {built_in}: the built-in models play tasks"):
+            JudgeConfig(model=built_in, base_url=URL)
     with pytest.raises(ConfigError, match="--judge '' is not a model name"):
         JudgeConfig(model="openclaw:")
 

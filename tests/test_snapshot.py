@@ -25,6 +25,7 @@ from pinchbench.snapshot import (
     END_MARK,
     ArchiveLostError,
     KeptFile,
+    NoText,
     keep_workspace,
     kept_texts,
     restore_workspace,
@@ -516,7 +517,8 @@ class TestTexts:
 
     @pytest.mark.parametrize("content", [b"a\0b", b"\xff\xfe", b"ab\xc3", b"\xc3(" + b"a" * 50, b"\0" * 99])
     def test_what_is_not_text_has_none(self, place: Place, content: bytes) -> None:
-        assert self.kept(place, file=content)["file"] == KeptFile(path="file", size=len(content), text=None)
+        kept = KeptFile(path="file", size=len(content), text=None, no_text=NoText.BINARY)
+        assert self.kept(place, file=content)["file"] == kept
 
     @pytest.mark.parametrize(
         ("content", "text"),
@@ -531,16 +533,37 @@ class TestTexts:
         assert self.kept(place, file=content)["file"] == KeptFile(path="file", size=len(content), text=text)
 
     def test_beyond_the_limit_of_all_there_are_only_sizes(self, place: Place) -> None:
-        kept = self.kept(place, a=b"a" * 10, b=b"b" * 99, c=b"c" * 9, d=b"ddddd", e=b"", f=b"f")
+        kept = self.kept(place, a=b"a" * 10, b=b"b" * 99, c=b"c" * 9, d=b"ddddd", e=b"", f=b"f", g=b"\0" * 99)
         assert {name: file.text for name, file in kept.items()} == {
             "a": "a" * 10,
-            "b": "b" * 10,
-            "c": None,
+            "b": None,
+            "c": "c" * 9,
             "d": "ddddd",
             "e": "",
-            "f": None,
+            "f": "f",
+            "g": None,
         }
-        assert kept["c"].size == 9
+        assert (kept["b"].size, kept["b"].no_text, kept["g"].no_text) == (99, NoText.NO_ROOM, NoText.BINARY)
+        assert kept["a"].no_text is None
+
+    def test_what_lies_deep_or_comes_last_makes_room_for_the_others(self, place: Place) -> None:
+        for name in ("a/deep/1", "a/deep/2", "lib/3", "top", "z/brief"):
+            path = place.workspace / name
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_bytes(b"x" * (1 if name == "z/brief" else 10))
+        place.keep()
+
+        def with_text(limit: int) -> list[str]:
+            kept = kept_texts(
+                place.archive, max_file_bytes=10, max_bytes=limit, comes_last=lambda path: path.startswith("lib/")
+            )
+            assert all((one.text is None) == (one.no_text is NoText.NO_ROOM) for one in kept)
+            return [one.path for one in kept if one.text is not None]
+
+        assert with_text(1) == ["z/brief"]
+        assert with_text(11) == ["top", "z/brief"]
+        assert with_text(31) == ["a/deep/1", "a/deep/2", "top", "z/brief"]
+        assert with_text(41) == ["a/deep/1", "a/deep/2", "lib/3", "top", "z/brief"]
 
     def test_a_name_that_is_not_utf_8_can_be_shown(self, place: Place) -> None:
         with open(os.fsencode(place.workspace) + b"/\xff.txt", "wb"):  # noqa: PTH123

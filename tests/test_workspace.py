@@ -1,79 +1,20 @@
-"""Workspaces: private, filled with exactly the task's files, and nothing leaves them; kept and restored unharmed."""
+"""Workspaces: filled with exactly the task's files, and nothing leaves them."""
 
 from __future__ import annotations
 
-import os
-import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.errors import ResultsError
 from pinchbench.model import WorkspaceFile
-from pinchbench.workspace import (
-    fill_workspace,
-    private_folder,
-)
+from pinchbench.workspace import fill_workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
-
-
-def test_a_private_folder_is_made_with_its_parents_and_for_the_user_alone(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b"
-    assert private_folder(path) == path
-    assert mode(path) == 0o700
-
-
-@pytest.mark.parametrize("before", [0o755, 0o1777, 0o500])
-def test_a_folder_of_the_users_own_stays_as_it_is(tmp_path: Path, before: int) -> None:
-    path = tmp_path / "mine"
-    path.mkdir()
-    path.chmod(before)
-    assert private_folder(path) == path
-    assert path.stat().st_mode & 0o7777 == before
-    path.chmod(0o700)
-
-
-def test_a_link_is_refused_even_to_a_folder_of_the_users_own(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    (tmp_path / "dangling").symlink_to("nowhere")
-    for name in ("link", "dangling"):
-        with pytest.raises(ResultsError, match=name):
-            private_folder(tmp_path / name)
-
-
-def test_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(ResultsError, match="can't be made or used"):
-            private_folder(path)
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    os.chown(theirs, 12345, -1)
-    for permissions in (0o777, 0o1777):
-        theirs.chmod(permissions)
-        with pytest.raises(ResultsError, match="belongs to another user; name another folder with --run-root"):
-            private_folder(theirs)
-
-
-def test_a_sticky_folder_of_roots_will_do_for_everybody_and_another_of_roots_will_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shared = Path("/tmp")
-    permissions = shared.stat().st_mode
-    assert (shared.stat().st_uid, permissions & stat.S_ISVTX) == (0, stat.S_ISVTX)
-    monkeypatch.setattr(os, "getuid", lambda: 12345)
-    assert private_folder(shared) == shared
-    assert shared.stat().st_mode == permissions
-    with pytest.raises(ResultsError, match="belongs to another user"):
-        private_folder(tmp_path)
 
 
 def test_a_workspace_holds_the_tasks_files_byte_for_byte(tmp_path: Path) -> None:

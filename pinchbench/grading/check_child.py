@@ -106,9 +106,9 @@ def _own_threads() -> int:
     return total
 
 
-def read_transcript(path: str, *, workspace: str, copy: str) -> Iterator[dict[str, object]]:
+def read_transcript(path: str, *, workspaces: list[str], copy: str) -> Iterator[dict[str, object]]:
     """Give the events as checks expect them. Raises OSError when there is no such file, or it can't be read."""
-    localise = _localiser(workspace, copy)
+    localise = _localiser(workspaces, copy)
     with open(path, "rb") as file:  # noqa: PTH123
         for line in file:
             for event in parse_line(line).events:
@@ -119,12 +119,14 @@ def read_transcript(path: str, *, workspace: str, copy: str) -> Iterator[dict[st
                 yield event
 
 
-def _localiser(workspace: str, copy: str) -> Callable[[object], None]:
-    """A call that puts `copy` for `workspace` in all texts of a value, where it stands as a whole path."""
-    if not workspace:
+def _localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
+    """A call that puts `copy` for any of `workspaces` in all texts of a value, where it stands as a whole path."""
+    if not workspaces:
         return lambda _: None
-    # neither the end of a longer path, nor the beginning of a longer name; a full stop may end a sentence
-    whole = re.compile(rf"(?<![\w.~@+%=-]){re.escape(workspace)}(?![\w~@+%=-]|\.\w)")
+    # Neither the end of a longer path, nor the beginning of a longer name. A full stop may end a sentence; `--out=`,
+    # `@` and the like may stand before a path.
+    paths = "|".join(map(re.escape, workspaces))
+    whole = re.compile(rf"(?<![\w.~-])(?:{paths})(?![\w~@+%=-]|\.\w)")
     put = partial(whole.sub, lambda _: copy)
 
     def localise(value: object) -> None:
@@ -134,7 +136,7 @@ def _localiser(workspace: str, copy: str) -> Callable[[object], None]:
             if isinstance(node, dict | list):
                 for key, inner in list(node.items() if isinstance(node, dict) else enumerate(node)):
                     if isinstance(inner, str):
-                        node[key] = put(inner) if workspace in inner else inner
+                        node[key] = put(inner)
                     else:
                         waiting.append(inner)
 
@@ -348,11 +350,18 @@ def _answer(spec: Mapping[str, object]) -> Answer:
     del sys.modules["pytest"]
     copy = str(spec["copy"])
     try:
-        transcript = list(read_transcript(str(spec["transcript"]), workspace=str(spec["workspace"]), copy=copy))
+        workspaces = spec["workspace"]
+        assert isinstance(workspaces, list)  # noqa: S101 - the runner wrote it
+        transcript = list(read_transcript(str(spec["transcript"]), workspaces=workspaces, copy=copy))
     except OSError as error:
         return Answer(kind="lost", message=f"the transcript can't be read: {error.strerror}")
     except MemoryError as error:
         return _failure(error)
+    if len(transcript) != spec["transcript_length"]:
+        said = (
+            f"the transcript holds {len(transcript)} events, but had {spec['transcript_length']} when the trial ended"
+        )
+        return Answer(kind="lost", message=said)
     with time_machine.travel(float(str(spec["now"])), tick=True):
         return run(str(spec["code"]), transcript, copy)
 

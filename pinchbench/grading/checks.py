@@ -11,12 +11,12 @@ import stat
 import sys
 import tempfile
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyio import from_thread, move_on_after, to_thread
 
+from pinchbench.folders import remove_folder
 from pinchbench.model import CheckGrade, Ungraded
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
 from pinchbench.snapshot import ArchiveLostError, restore_workspace
@@ -39,9 +39,9 @@ KEPT_VARIABLES = frozenset({"PATH", "LANG", "TZ"})  # and LC_*: what names place
 class CheckJob:
     """A check that is to be run on a trial's evidence.
 
-    `transcript` is a file of events, one a line, `archive` the kept workspace,
-    `workspace` the path by which the transcript calls it. `now` is what the check takes for the present (seconds since
-    the epoch, UTC). `scratch` is a folder in which a private one is made and removed; `log` is written anew with all
+    `transcript` is a file of `transcript_length` events, one a line, `archive` the kept workspace, `workspace` the path
+    by which the transcript calls it. `now` is what the check takes for the present (seconds since the epoch, UTC), in
+    `timezone` (a name for `TZ`; empty for this machine's). `scratch` is a folder in which a private one is made and removed; `log` is written anew with all
     that the check prints, and its traceback. `marker` names its processes. `timeout_s` is above 0.
     """
 
@@ -49,11 +49,13 @@ class CheckJob:
     transcript: Path
     archive: Path
     workspace: str
+    transcript_length: int
     now: float
     scratch: Path
     log: Path
     marker: str
     timeout_s: float
+    timezone: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,7 +113,7 @@ async def run_check(job: CheckJob) -> CheckGrade:
         left = ""
         if place is not None:
             with move_on_after(REMOVE_LIMIT_S, shield=True) as limit:
-                left = await to_thread.run_sync(_remove, place.folder, abandon_on_cancel=True)
+                left = await to_thread.run_sync(remove_folder, place.folder, abandon_on_cancel=True)
             left = left or ("that took too long" if limit.cancelled_caught else "")
     if left:
         return replace(grade, notes=(*grade.notes, f"the check's folder could not be removed: {left}"))
@@ -124,7 +126,7 @@ async def _run(job: CheckJob, place: _Place) -> CheckGrade:
         # UTF-8 wherever it is run: neither what a check reads nor what it prints depends on this user's locale
         argv=[sys.executable, "-I", "-X", "utf8", "-m", CHILD],
         cwd=place.copy,
-        env=_environment(os.environ, place),
+        env=_environment(os.environ, place, timezone=job.timezone),
         stdin=place.spec,
         stdout=job.log,
         stderr=job.log,
@@ -151,9 +153,10 @@ def _make_place(scratch: Path) -> _Place:
     return _Place(folder=Path(tempfile.mkdtemp(prefix="check-", dir=scratch)).resolve(), nonce=secrets.token_hex(16))
 
 
-def _environment(ours: Mapping[str, str], place: _Place) -> dict[str, str]:
+def _environment(ours: Mapping[str, str], place: _Place, *, timezone: str) -> dict[str, str]:
     kept = {name: value for name, value in ours.items() if name in KEPT_VARIABLES or name.startswith("LC_")}
-    return {"PATH": os.defpath, **kept, "HOME": str(place.home), "TMPDIR": str(place.temporary)}
+    own = {"HOME": str(place.home), "TMPDIR": str(place.temporary)}
+    return {"PATH": os.defpath, **kept, **own, **({"TZ": timezone} if timezone else {})}
 
 
 def _prepare(job: CheckJob, place: _Place) -> tuple[str, ...]:
@@ -163,7 +166,9 @@ def _prepare(job: CheckJob, place: _Place) -> tuple[str, ...]:
     spec = {
         "code": job.code,
         "transcript": str(job.transcript.absolute()),
-        "workspace": job.workspace,
+        "transcript_length": job.transcript_length,
+        # a program may name it by its real path: below a link, such as /tmp on macOS, that is another one
+        "workspace": sorted({job.workspace, os.path.realpath(job.workspace)}, reverse=True) if job.workspace else [],
         "copy": str(place.copy),
         "now": job.now,
         "timeout_s": job.timeout_s,
@@ -284,35 +289,3 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _ungraded(why: Ungraded, note: str) -> CheckGrade:
     return CheckGrade(ungraded=why, notes=(note,))
-
-
-def _remove(folder: Path) -> str:
-    """Remove a folder however deep it is and whatever its permissions; return why it could not be, or nothing. Blocks.
-
-    What lies deeper is brought up first: no path gets too long, and no number of levels is too much.
-    """
-    prefix, numbers = f"up-{secrets.token_hex(8)}-", count()
-
-    def empty(at: Path, *, is_top: bool) -> list[Path]:
-        at.chmod(0o700)
-        folders = []
-        with os.scandir(at) as listing:
-            for entry in listing:
-                path = Path(entry.path)
-                if not entry.is_dir(follow_symlinks=False):
-                    path.unlink()
-                    continue
-                path.chmod(0o700)  # to be moved, a folder must be writable itself
-                folders.append(path if is_top else path.rename(folder / f"{prefix}{next(numbers)}"))
-        return folders
-
-    try:
-        waiting = empty(folder, is_top=True)
-        while waiting:
-            lowest = waiting.pop()
-            waiting += empty(lowest, is_top=False)
-            lowest.rmdir()
-        folder.rmdir()
-    except OSError as error:
-        return str(error)
-    return ""

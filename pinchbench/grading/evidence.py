@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinchbench.grading.judge_text import FileView, Question, ask
+from pinchbench.grading.judge_view import is_others_work
 from pinchbench.openclaw.transcript import parse_line
-from pinchbench.snapshot import KeptFile, kept_texts
+from pinchbench.snapshot import KeptFile, NoText, kept_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,23 +22,37 @@ FILES_BYTES = 8 * 1024 * 1024  # of all files that are read: far more than a jud
 LAST_CHARACTER = 4  # pieces of one, with which a text that was cut may end
 
 
-def make_question(task: Task, evidence: Evidence) -> Question:
-    """Ask a judge about a trial. Blocks; memory stays bounded. Raises OSError when the evidence can't be read."""
-    return ask(task, read_events(evidence.transcript), _files(task, evidence.workspace))
+def make_question(task: Task, evidence: Evidence, *, transcript_length: int) -> Question:
+    """Ask a judge about a trial. Blocks; memory stays bounded.
+
+    Raises OSError when the evidence can't be read, or its transcript does not hold as many events as when the trial
+    ended.
+    """
+    return ask(task, _events(evidence.transcript, transcript_length), _files(task, evidence.workspace))
 
 
-def read_events(transcript: Path) -> Iterator[Event]:
-    """The events of a kept transcript, one after another. Blocks; raises OSError."""
+def _events(transcript: Path, length: int) -> Iterator[Event]:
+    read = 0
     with transcript.open("rb") as file:
         for line in file:
-            yield from parse_line(line).events
+            for event in parse_line(line).events:
+                read += 1
+                yield event
+    if read != length:
+        raise OSError(f"the transcript holds {read} events, but had {length} when the trial ended")
 
 
 def _files(task: Task, archive: Path) -> tuple[FileView, ...]:
     sources = dict(_sources(task.workspace_files))
-    kept = kept_texts(archive, max_file_bytes=FILE_BYTES, max_bytes=FILES_BYTES)
+    kept = kept_texts(archive, max_file_bytes=FILE_BYTES, max_bytes=FILES_BYTES, comes_last=is_others_work)
     return tuple(
-        FileView(path=one.path, size=one.size, text=one.text, given=_is_given(one, sources.get(one.path)))
+        FileView(
+            path=one.path,
+            size=one.size,
+            text=one.text,
+            given=_is_given(one, sources.get(one.path)),
+            no_room=one.no_text is NoText.NO_ROOM,
+        )
         for one in kept
     )
 
@@ -55,8 +70,11 @@ def _sources(files: Iterable[WorkspaceFile]) -> Iterator[tuple[str, Path | str]]
 
 
 def _is_given(kept: KeptFile, source: Path | str | None) -> bool:
-    """Whether a file is still the task's own. Of a long file, its size and its beginning decide; of a binary, its size."""
-    if source is None:
+    """Whether a file is still the task's own. Of a long file, its size and its beginning decide; of a binary, its size.
+
+    Of a file that was not read nobody can say it.
+    """
+    if source is None or kept.no_text is NoText.NO_ROOM:
         return False
     if isinstance(source, str):
         data = source.encode()

@@ -6,6 +6,7 @@ import os
 import time
 import traceback
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, create_task_group, to_thread
@@ -35,18 +36,21 @@ def checks_at_once() -> int:
 class GradeJob:
     """A trial that is to be graded: paths, not contents.
 
-    `ended_at` (seconds since the epoch, UTC) is what a check takes for now. `workspace` is where the agent worked, as
-    its transcript names it. `not_kept` says what is missing in the kept workspace. `marker` names the check's processes.
+    `ended_at` (seconds since the epoch, UTC) is what a check takes for now, in the agent's `timezone` (a name for `TZ`,
+    or empty). `workspace` is where the agent worked, as its transcript names it; `transcript_length` counts the events
+    of that transcript. `not_kept` says what is missing in the kept workspace. `marker` names the check's processes.
     """
 
     key: TrialKey
     task: Task
     evidence: Evidence
     workspace: str
+    transcript_length: int
     ended_at: float
     timeout_s: float
     marker: str
     not_kept: tuple[str, ...] = ()
+    timezone: str = ""
 
 
 class Grader:
@@ -90,7 +94,9 @@ class Grader:
                     transcript=job.evidence.transcript,
                     archive=job.evidence.workspace,
                     workspace=job.workspace,
+                    transcript_length=job.transcript_length,
                     now=job.ended_at,
+                    timezone=job.timezone,
                     scratch=self._scratch,
                     log=job.evidence.check_log,
                     marker=job.marker,
@@ -106,7 +112,8 @@ class Grader:
         from pinchbench.grading.evidence import make_question  # noqa: PLC0415
 
         try:
-            question = await to_thread.run_sync(make_question, job.task, job.evidence)
+            ask = partial(make_question, job.task, job.evidence, transcript_length=job.transcript_length)
+            question = await to_thread.run_sync(ask)
         except OSError as error:
             parts.judge = JudgeGrade(ungraded=Ungraded.EVIDENCE_LOST, notes=(f"the evidence can't be read: {error}",))
             return

@@ -169,7 +169,7 @@ class Judge:
         ]
         spent = _Spent()
         problem = text = model = ""
-        for _ in range(TRIES):
+        for attempt in range(1, TRIES + 1):
             try:
                 reply = await self._call(conversation, schema, spent)
             except JudgeError as error:
@@ -178,7 +178,7 @@ class Judge:
                 return spent.vote(failed=failed, problem=str(error), reply=text, model=model)
             model = reply.model
             try:
-                verdict = _read(reply, question)
+                verdict = _read(reply, question, is_last=attempt == TRIES)
             except UnreadableReplyError as error:
                 problem, text = str(error), reply.text[:MAX_REPLY]
                 said = NO_ANSWER if reply.problem else text
@@ -196,7 +196,7 @@ class Judge:
         if self._cache is None or (kept := await self._cache.get(key)) is None:
             return None
         try:
-            return Vote(verdict=read_reply(kept.text, question), model=kept.model, cached=True)
+            return Vote(verdict=read_reply(kept.text, question, is_last=True), model=kept.model, cached=True)
         except UnreadableReplyError:
             return None
 
@@ -217,10 +217,10 @@ class Judge:
         return reply
 
 
-def _read(reply: Reply, question: Question) -> Verdict:
+def _read(reply: Reply, question: Question, *, is_last: bool) -> Verdict:
     if reply.problem:
         raise UnreadableReplyError(reply.problem)
-    return read_reply(reply.text, question)
+    return read_reply(reply.text, question, is_last=is_last)
 
 
 @dataclass(slots=True)

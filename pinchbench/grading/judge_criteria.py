@@ -28,7 +28,17 @@ _NO_CRITERIA = frozenset(
     {"notes", "note", "scale", "scoring", "overview", "instructions", "guidelines", "total", "general"}
 )
 ITEM_LEVEL = 9  # a list's place behind the levels of headings
-WHOLE = 0.015  # how far from 1 the sum of rounded percentages may be
+WHOLE = 0.015  # how far from 1 the sum of rounded shares may be
+SUMS = (1.0, 100.0)  # what weights add up to, whatever they are called
+_LEVEL = (
+    r"(?:(?:very|mostly|fully|partially|barely|not)\s+)?"
+    r"(?:excellent|outstanding|exceptional|exemplary|perfect|good|fair|satisfactory|unsatisfactory|sufficient|insufficient"
+    r"|acceptable|unacceptable|adequate|inadequate|average|mediocre|weak|poor|bad|none|nothing|zero|partial|pass|passed"
+    r"|fail|failed|failing|failure|missing|absent|met|(?:full|half|partial|some|no)\s+(?:marks?|credit|points?|scores?)"
+    r"|level\s+(?:\d+|[ivx]+|[a-e]|zero|one|two|three|four|five))"
+)
+# `Excellent`, `Good (most facts)`, `Poor or missing`, `Full marks: …`
+_SCALE = re.compile(rf"{_LEVEL}(?:\s*(?:,|/|\bor\b|\band\b)\s*{_LEVEL})*(?:\s*[(\[:=].*|\s+[–—-].*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,16 +61,18 @@ def read_criteria(task: Task) -> tuple[Criterion, ...]:
     """Find the criteria by name: in the rubric's headings and lists, or without a rubric the grading criteria.
 
     Headings such as `### Clarity (weight 40 %)`, `### Criterion 1: Clarity` and items such as `- **Clarity** (40 %): …`
-    are known. Empty where the rubric is written otherwise.
+    are known. Their weights count where none is 0 and they sum to 1 or 100: nothing is made to fit. Empty where the
+    rubric is written otherwise; a list of levels such as `Excellent (100 %)`, `Poor (25 %)` is one scale, not criteria.
     """
     if not (task.llm_judge_rubric and task.llm_judge_rubric.strip()):
         return _unique([(one_line(text.strip()), None) for text in task.grading_criteria])
     candidates = list(_candidates(task.llm_judge_rubric))
-    groups = [[one for one in candidates if one.level == level] for level in (3, 2, 4, ITEM_LEVEL)]
+    groups = [_group(candidates, level) for level in (3, 2, 4, ITEM_LEVEL)]
     for group in groups:
         weighted = [one for one in group if one.weight is not None]
-        if weighted and (len(weighted) == len(group) or _is_whole(weighted)):
-            return _weighted(weighted)
+        shares = _shares([one.weight or 0.0 for one in weighted])
+        if shares and (len(shares) > 1 or len(group) == 1):
+            return _unique([(one.name, share) for one, share in zip(weighted, shares, strict=True)])
         if weighted or any(one.explicit for one in group):
             named = [one for one in group if one.explicit or one.weight is not None]
             return _unique([(one.name, None) for one in (group if weighted else named)])
@@ -104,15 +116,18 @@ def _amount(found: re.Match[str] | None) -> float | None:
     return number / 100 if found["unit"] in {"%", "percent"} else number
 
 
-def _is_whole(candidates: Sequence[_Candidate]) -> bool:
-    return abs(math.fsum(one.weight or 0.0 for one in candidates) - 1) < WHOLE
+def _group(candidates: Iterable[_Candidate], level: int) -> list[_Candidate]:
+    """What stands on one level; nothing where that is a scale."""
+    group = [one for one in candidates if one.level == level]
+    return [] if any(_SCALE.fullmatch(one.name) for one in group) else group
 
 
-def _weighted(candidates: Sequence[_Candidate]) -> tuple[Criterion, ...]:
-    total = math.fsum(one.weight or 0.0 for one in candidates)
-    if not 0 < total < math.inf:
-        return _unique([(one.name, None) for one in candidates])
-    return _unique([(one.name, (one.weight or 0.0) / total) for one in candidates])
+def _shares(weights: Sequence[float]) -> list[float]:
+    """The weights as shares of 1; empty where they are no shares of anything."""
+    total = math.fsum(weights)
+    if not all(weights) or not any(abs(total / whole - 1) < WHOLE for whole in SUMS):
+        return []
+    return [weight / total for weight in weights]
 
 
 def _unique(named: Iterable[tuple[str, float | None]]) -> tuple[Criterion, ...]:

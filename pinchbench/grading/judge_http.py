@@ -23,13 +23,13 @@ from pinchbench.grading.judge_wire import (
     MAX_BODY_BYTES,
     MAX_TOKENS,
     NO_CREDIT,
-    REFUSE_A_PARAMETER,
     Answer,
     Complaint,
     Wishes,
     effective_status,
     is_lasting,
     is_worth_a_retry,
+    may_be_lasting,
     one_line,
     read_complaint,
     read_completion,
@@ -70,7 +70,7 @@ class Patience:
 
 
 class _TransientError(Exception):
-    """A call failed so that another may succeed; `wait_s` is how long the endpoint wants to be left alone."""
+    """A call failed so that another may succeed; `wait_s` is how long to leave the endpoint alone if it has said so."""
 
     def __init__(self, what: str, *, wait_s: float | None = None) -> None:
         super().__init__(what)
@@ -107,6 +107,8 @@ class HttpJudge:
         self._key_name = key_name
         self._temperature = 0 if is_steady else None
         self._wishes = Wishes(temperature=is_steady)
+        self._has_answered = False
+        self._turned_away: set[int] = set()  # questions, by their hash
 
     def describe(self) -> Mapping[str, object]:
         """The model, the address and the parameters that are asked for."""
@@ -126,7 +128,8 @@ class HttpJudge:
         Raises:
             JudgeUnreachableError: every attempt met a fault that may pass: no connection, no answer in time, a cut
                 connection, a status 408, 409, 425, 429 or 5xx.
-            JudgeRefusedError: another status than these and 200; not lasting when it is about this question.
+            JudgeRefusedError: another status than these and 200; not lasting when it is about this question, or may
+                be: a 403, 404 or 405 counts as lasting from the second question on, if none was ever answered.
         """
         wishes, tally = self._wishes, _Tally()
         while True:
@@ -135,10 +138,12 @@ class HttpJudge:
             if httpx2.codes.is_success(status):
                 break
             complaint = read_complaint(answer)
-            lower = wishes.lowered(complaint) if status in REFUSE_A_PARAMETER else None
+            lower = wishes.lowered(status, complaint)
             if lower is None:
-                raise self._refusal(status, answer, complaint, tally)
+                lasting = self._is_lasting(status, complaint, conversation)
+                raise self._refusal(status, answer, complaint, lasting=lasting, calls=tally.calls)
             wishes = lower
+        self._has_answered = True
         # only now: a request that is refused in the end may have named parameters that were not at fault
         self._wishes = self._wishes.meet(wishes)
         reply = read_completion(answer, calls=tally.calls)
@@ -159,7 +164,7 @@ class HttpJudge:
             ):
                 with attempt:
                     tally.calls += 1
-                    return await self._send(content)
+                    return await self._send(content, usual_s=attempt.next_wait)
         except _TransientError as error:
             times = "once" if tally.calls == 1 else f"{tally.calls} times"
             raise JudgeUnreachableError(
@@ -176,8 +181,12 @@ class HttpJudge:
             return True
         return error.wait_s + random.uniform(0, self._patience.jitter_s)  # noqa: S311 - jitter, no secret
 
-    async def _send(self, content: bytes) -> Answer:
-        """Send a request once. Raises _TransientError when it is worth another attempt."""
+    async def _send(self, content: bytes, *, usual_s: float) -> Answer:
+        """Send a request once. Raises _TransientError when it is worth another attempt.
+
+        An endpoint that wants to be left alone for a time is, but never for less than `usual_s`: many name a second
+        whatever is going on, and all attempts would be used up within a few.
+        """
         try:
             with anyio.fail_after(self._patience.call_s):
                 async with self._client.stream(
@@ -192,13 +201,25 @@ class HttpJudge:
         status = effective_status(answer)
         complaint = read_complaint(answer) if not httpx2.codes.is_success(status) else Complaint()
         if is_worth_a_retry(status, complaint):
+            asked_s = retry_after_s(answer.retry_after, datetime.now(UTC))
             raise _TransientError(
                 f"it answered with status {status} ({self._blot(complaint.message)})",
-                wait_s=retry_after_s(answer.retry_after, datetime.now(UTC)),
+                wait_s=max(asked_s, usual_s) if asked_s is not None else None,
             )
         return answer
 
-    def _refusal(self, status: int, answer: Answer, complaint: Complaint, tally: _Tally) -> JudgeRefusedError:
+    def _is_lasting(self, status: int, complaint: Complaint, conversation: Sequence[Message]) -> bool:
+        """Whether there is no use in asking anything else. Votes on one trial ask the same, and count once."""
+        if is_lasting(status, complaint):
+            return True
+        if self._has_answered or not may_be_lasting(status, complaint):
+            return False
+        self._turned_away.add(hash(tuple(conversation)))
+        return len(self._turned_away) > 1
+
+    def _refusal(
+        self, status: int, answer: Answer, complaint: Complaint, *, lasting: bool, calls: int
+    ) -> JudgeRefusedError:
         what = f"status {status} ({complaint.message})" if complaint.message else f"status {status}"
         advice = ""
         if status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
@@ -211,8 +232,8 @@ class HttpJudge:
             advice = " The account has no credit left."
         return JudgeRefusedError(
             self._blot(f"The judge at {self._base_url} refused: {what}.{advice}"),
-            lasting=is_lasting(status, complaint),
-            calls=tally.calls,
+            lasting=lasting,
+            calls=calls,
         )
 
     def _without_key(self, answer: Answer) -> Answer:

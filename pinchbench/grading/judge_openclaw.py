@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 import time
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from anyio import Semaphore, move_on_after, to_thread
 
 from pinchbench.config import OPENCLAW_JUDGE
+from pinchbench.folders import remove_folder
 from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Reply, Role
 from pinchbench.model import GradingType, Reason, Task, Turn
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 600.0  # a start of OpenClaw takes up to half a minute, and a model may think for minutes
 CLEAN_UP_LIMIT_S = 10.0  # deleting a workspace that nobody wrote to, a transcript and two output files
+LAST_BYTES = 4096  # of stderr, in which its last line is looked for
 MAX_NOTE = 500  # characters of what OpenClaw says about a failure
 # how a provider's words, which is all that OpenClaw passes on, tell that the account is refused
 REFUSED = re.compile(r"\b40[123]\b|unauthori[sz]ed|invalid.{0,10}api.?key|insufficient.?quota", re.IGNORECASE)
@@ -87,11 +88,12 @@ class OpenClawJudge:
                         timeout_s=self._timeout_s,
                         marker=f"{self._marker}/{time.time_ns()}",
                     )
+                    said = "" if result.reason.counts else await to_thread.run_sync(_last_words, result.evidence.stderr)
             except OSError as error:
                 raise JudgeUnreachableError(f"OpenClaw could not be started as a judge: {error}.") from error
             finally:
                 self._free.append(agent)
-        return read_result(result)
+        return read_result(result, said=said)
 
     @asynccontextmanager
     async def _fresh_folders(self) -> AsyncGenerator[tuple[Path, Path]]:
@@ -103,7 +105,7 @@ class OpenClawJudge:
             yield workspace, evidence
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-                await to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True), abandon_on_cancel=True)
+                await to_thread.run_sync(remove_folder, folder, abandon_on_cancel=True)
 
 
 def flatten(conversation: Sequence[Message]) -> str:
@@ -112,8 +114,20 @@ def flatten(conversation: Sequence[Message]) -> str:
     return "\n\n".join(part for message in conversation for part in (heads[message.role], message.text) if part)
 
 
-def read_result(result: TaskResult) -> Reply:
-    """Take the agent's last words as the reply (pure). Raises JudgeUnreachableError and JudgeRefusedError."""
+def _last_words(stderr: Path) -> str:
+    """The last line that OpenClaw wrote to stderr, where it says why it could not start; empty without one."""
+    try:
+        text = stderr.read_bytes()[-LAST_BYTES:].decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
+
+
+def read_result(result: TaskResult, *, said: str = "") -> Reply:
+    """Take the agent's last words as the reply (pure); `said` is what OpenClaw wrote to stderr when it failed.
+
+    Raises JudgeUnreachableError and JudgeRefusedError.
+    """
     usage = result.usage
     cost_usd = usage.cost_usd or None  # OpenClaw writes 0 where it knows no price
     if result.reason is Reason.COMPLETED:
@@ -126,7 +140,7 @@ def read_result(result: TaskResult) -> Reply:
             model=f"{OPENCLAW_JUDGE}{result.facts.models[-1]}" if result.facts.models else "",
             problem="" if text.strip() else "the agent ended without a word",
         )
-    note = f": {result.note[:MAX_NOTE]}" if result.note else ""
+    note = "".join(f": {text[:MAX_NOTE]}" for text in (result.note, said) if text)
     sentence = f"The judge's agent ended as {result.reason.value}{note}"
     if result.reason is Reason.PROVIDER_ERROR and REFUSED.search(result.note):
         raise JudgeRefusedError(sentence, lasting=True, calls=usage.requests, usage=usage, cost_usd=cost_usd)

@@ -9,7 +9,19 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.grading.judge_json import Found, bounded, find_objects, holds_json, without_thinking
+from pinchbench.grading.judge_json import (
+    Found,
+    bounded,
+    find_fences,
+    find_objects,
+    holds_json,
+    is_whole,
+    members_of,
+    unquoted,
+    without_spans,
+    without_thinking,
+    without_unopened_thinking,
+)
 from pinchbench.grading.judge_view import one_line
 from pinchbench.openclaw.transcript import writable
 
@@ -19,9 +31,10 @@ if TYPE_CHECKING:
     from pinchbench.grading.judge_text import Criterion, Question
 
 NOTES_CHARS = 4_000
-MAX_MEMBERS = 500  # of one object or list
+MAX_MEMBERS = 500  # of one object or list; what has more is no verdict
 MAX_DEPTH = 4  # wrappers around a verdict
-TOLERANCE = 0.02  # between the judge's total and the weighted mean of its scores; more is worth a remark
+TOLERANCE = 0.02  # between two ways to say a total, which may be rounded: by its number, by its scores, in words
+SAME = 1e-9  # two totals that differ by more are two
 PRECISION = 9  # decimals: takes the dust off computed means
 
 # Names without case, blanks and punctuation, as judges have used them; of several the first counts.
@@ -51,6 +64,9 @@ OUT_OF_KEYS = ("max", "outof", "maxscore", "maximum", "maxpoints", "possible", "
 PERCENT_ENDINGS = ("percent", "percentage", "pct")
 
 
+BROKEN = "The last object of the reply that speaks of a score is broken."
+
+
 class UnreadableReplyError(ValueError):
     """A reply holds no score that can be told for certain; the message is a sentence that says why."""
 
@@ -69,33 +85,40 @@ class Verdict:
     remarks: tuple[str, ...] = ()
 
 
-def read_reply(text: str, question: Question) -> Verdict:
-    """Read a judge's reply. Of several objects with a score the last one counts.
+def read_reply(text: str, question: Question, *, is_last: bool = True) -> Verdict:
+    """Read a judge's reply.
 
-    Where all criteria have weights and scores, the total is our own weighted mean; otherwise the judge's total; without
-    one, the mean of the scores of all criteria. Takes about a second at most, whatever the text is.
+    A reply that is one JSON value, alone or in a fence, is the verdict. In other text only an object with a total and
+    with scores by the question's names may be it, for judges quote what agents have written to sway them; where several
+    such objects differ in their totals none counts.
+
+    Where all criteria have weights and scores, the total is our own weighted mean. A judge's total that is further from
+    it may be a cap of the rubric, or an error: the reply is unreadable where the judge can be asked once more, and the
+    judge's total counts where `is_last`. Without weights the judge's total counts; without a total, the mean of the
+    scores of all criteria. Takes about a second at most, whatever the text is.
 
     Raises:
         UnreadableReplyError: there is no total, more than one, or one that is not a number from 0 to 1.
     """
     remarks: list[str] = []
-    text = bounded(without_thinking(text, remarks), remarks)
+    text = without_unopened_thinking(bounded(without_thinking(text, remarks), remarks), remarks)
     if not text.strip():
         raise UnreadableReplyError("The reply is empty.")
+    text = unquoted(text, remarks)
     names = _Names(question.criteria)
-    verdicts = [(found, parts) for found in find_objects(text) if (parts := _parts_of(found, names)) is not None]
-    if not verdicts:
-        return _spoken(text, remarks)
-    found, parts = verdicts[-1]
-    if found.value is None:
-        raise UnreadableReplyError("The last object of the reply that speaks of a score is broken.")
-    if found.surrounded:
+    candidates = [
+        _Candidate(found=found, parts=parts)
+        for found in find_objects(text)
+        if (parts := _parts_of(found, names)) is not None
+    ]
+    if not candidates:
+        return _spoken(text, names, remarks)
+    chosen = _choose(text, candidates, names, remarks)
+    if chosen.found.surrounded:
         remarks.append("The verdict was read out of other text.")
-    if found.loose:
+    if chosen.found.loose:
         remarks.append("The verdict is no strict JSON and was read as JSON5.")
-    if len(verdicts) > 1:
-        remarks.append(f"The reply holds {len(verdicts)} verdicts; the last one counts.")
-    return _verdict(parts, question.criteria, names, remarks)
+    return _verdict(chosen.parts, question.criteria, names, remarks, is_last=is_last)
 
 
 def median_verdict(verdicts: Sequence[Verdict]) -> tuple[Verdict, float]:
@@ -118,26 +141,136 @@ def median_verdict(verdicts: Sequence[Verdict]) -> tuple[Verdict, float]:
     return Verdict(total=total, scores=scores, notes=nearest.notes, remarks=remarks), max(totals) - min(totals)
 
 
+# -- which of several objects is the verdict -------------------------------------------------------------------------
+
+_TAG = re.compile(r"<[^<>\n]*>")
+_NAMES_A_TOTAL = re.compile(r"""total["']?\s{0,20}:\s{0,20}["']?[-+]?\.?\d""", re.IGNORECASE)
+_NAMES_MORE = re.compile("scores|notes", re.IGNORECASE)
+BEHIND_CHARS = 200  # of the line behind an object: enough to see whether a sentence goes on
+
+
+def _choose(text: str, candidates: Sequence[_Candidate], names: _Names, remarks: list[str]) -> _Candidate:
+    """Find the verdict among all that looks like one, and nothing that a judge may only have quoted."""
+    if is_whole(text, candidates[0].found) and not candidates[0].is_broken:
+        return candidates[0]
+    full = [one for one in candidates if one.is_full(names)]
+    own = [one for one in full if not _is_quoted(text, one.found)]
+    if not full and len(candidates) == 1 and _ends_alone_in_a_fence(text, candidates[0].found):
+        own = list(candidates)
+    if not own or own[-1].is_broken:
+        if any(one.is_broken for one in candidates):
+            raise UnreadableReplyError(BROKEN)
+        raise UnreadableReplyError(
+            "The reply is not one JSON object, and the text holds none with a total and the scores that is not a quotation."
+        )
+    chosen = own[-1]
+    _check_broken(text, candidates, full, chosen)
+    # without criteria nothing tells an object with a total from a verdict
+    rivals = full if names.count else [one for one in candidates if one.parts.totals]
+    total = _total(chosen.parts.totals, [])
+    if total is not None:
+        _check_rivals(total, rivals, names)
+        _check_words(total, without_spans(text, [(one.found.start, one.found.stop) for one in candidates]))
+    if len(full) > 1:
+        remarks.append(f"The reply holds {len(full)} verdicts with the same total; the last one counts.")
+    return chosen
+
+
+def _is_quoted(text: str, found: Found) -> bool:
+    """Whether an object stands in a line that is marked as a quotation, or in the middle of a sentence."""
+    line_start = text.rfind("\n", 0, found.start) + 1
+    behind = text[found.stop : found.stop + BEHIND_CHARS].split("\n", 1)[0]
+    if text[line_start : found.start].lstrip().startswith(">"):
+        return True
+    return any(char.isalpha() for char in _TAG.sub("", behind))
+
+
+def _ends_alone_in_a_fence(text: str, found: Found) -> bool:
+    return any(
+        text[fence.inner_start : fence.inner_stop].strip() == text[found.start : found.stop].strip()
+        and fence.inner_start <= found.start < fence.inner_stop
+        and not text[fence.stop :].strip()
+        for fence in find_fences(text)
+    )
+
+
+def _check_broken(text: str, candidates: Sequence[_Candidate], full: Sequence[_Candidate], chosen: _Candidate) -> None:
+    """Make sure that no object which can't be read was the verdict, rather than the one that was chosen."""
+    verdict = "".join(text[chosen.found.start : chosen.found.stop].split())
+    for one in candidates:
+        if not one.is_broken:
+            continue
+        start = one.found.start
+        if start >= chosen.found.stop:
+            # some judges repeat the end of what they have said until they are stopped
+            if "".join(text[start : one.found.stop].split()).rstrip("`") not in verdict:
+                raise UnreadableReplyError(BROKEN)
+            continue
+        stop = min((other.found.start for other in full if other.found.start > start), default=chosen.found.start)
+        piece = text[start : min(stop, one.found.stop)]
+        if _NAMES_A_TOTAL.search(piece) and _NAMES_MORE.search(piece):
+            raise UnreadableReplyError("The reply holds several verdicts, one of them broken.")
+        if one.found.stop == len(text):
+            break  # it never closes, so the others are parts of it
+
+
+def _check_rivals(total: float, rivals: Sequence[_Candidate], names: _Names) -> None:
+    """Make sure that no other object says another total."""
+    for rival in rivals:
+        try:
+            other = _total(rival.parts.totals, [])
+        except UnreadableReplyError:
+            if rival.is_full(names):
+                raise
+            continue  # an object of another kind: its total counts something else
+        if other is not None and abs(other - total) > SAME:
+            raise UnreadableReplyError(f"The reply holds several verdicts, with the totals {other:g} and {total:g}.")
+
+
+def _check_words(total: float, prose: str) -> None:
+    """Make sure that the words around the verdict say no other total."""
+    for words in _total_lines(prose, _TOTAL_LINE):
+        number, _ = _measure(words, percent=False)
+        if number is not None and 0 <= number <= 1 and abs(number - total) > TOLERANCE:
+            raise UnreadableReplyError(
+                f"The reply holds several verdicts: the total is {total:g}, and {_shown(words)} in words."
+            )
+
+
 # -- replies without JSON ------------------------------------------------------------------------------------------
 
-_TOTAL_LINE = re.compile(
-    r"[\s*_#>|+•-]*(?:the\s+)?(?P<key>(?:overall|total|final|weighted|average|mean)(?:\s+(?:weighted\s+)?"
-    r"(?:score|total|rating|grade|average|mean))?|score|rating|grade)[\s*_]*[:=][\s*_`]*(?P<value>[-+]?[\d.][^*_`]{0,40}?)[\s*_`.|]*",
-    re.IGNORECASE,
+_TOTAL_WORDS = (
+    r"(?:(?:the|my|weighted|final)\s+)*(?:total|overall)(?:\s+(?:weighted\s+)?(?:score|total|rating|grade))?"
+    r"|(?:(?:the|my)\s+)?final\s+(?:score|rating|grade)"
 )
+_SCORE_WORDS = rf"{_TOTAL_WORDS}|(?:(?:the|my)\s+)?(?:score|rating|grade)"
+
+
+def _line_of(words: str) -> re.Pattern[str]:
+    value = r"[\s*_]*[:=][\s*_`]*(?P<value>[-+]?[\d.][^*_`]{0,40}?)[\s*_`.|]*"
+    return re.compile(rf"[\s*_#|+•-]*(?:{words}){value}", re.IGNORECASE)
+
+
+_TOTAL_LINE, _SCORE_LINE = _line_of(_TOTAL_WORDS), _line_of(_SCORE_WORDS)
 LINE_CHARS = 120
 
 
-def _spoken(text: str, remarks: list[str]) -> Verdict:
-    """Read a reply without any JSON: one line such as `Total: 0.85`."""
+def _total_lines(text: str, pattern: re.Pattern[str]) -> list[str]:
+    """What lines such as `Total: 0.85` say, but for those that quote: marked by `>`, or in a fence."""
+    prose = without_spans(text, [(fence.start, fence.stop) for fence in find_fences(text)])
+    lines = (pattern.fullmatch(line) for line in prose.split("\n") if len(line) <= LINE_CHARS)
+    return [match["value"].strip() for match in lines if match]
+
+
+def _spoken(text: str, names: _Names, remarks: list[str]) -> Verdict:
+    """Read a reply without any JSON: one line such as `Total: 0.85`. A mere `Score` may be that of one criterion."""
     if holds_json(text):
         raise UnreadableReplyError("The reply holds no JSON object with a total that could be read.")
-    lines = (_TOTAL_LINE.fullmatch(line) for line in text.split("\n") if len(line) <= LINE_CHARS)
-    said = [match["value"].strip() for match in lines if match]
+    said = _total_lines(text, _TOTAL_LINE if names.count else _SCORE_LINE)
     if not said:
         raise UnreadableReplyError("The reply holds no JSON object and no total.")
     numbers = dict.fromkeys(_number(value, "The total", []) for value in said)
-    if len(numbers) > 1:
+    if max(numbers) - min(numbers) > SAME:
         raise UnreadableReplyError(f"The reply names different totals: {_shown(', '.join(said))}.")
     remarks.append(f"The reply is no JSON; its total was read from the words {_shown(said[-1])}.")
     return Verdict(total=next(iter(numbers)), notes=_notes_text(text), remarks=tuple(remarks))
@@ -164,15 +297,33 @@ def _number(value: object, what: str, remarks: list[str], *, percent: bool = Fal
     return number + 0.0  # there is no score of minus zero
 
 
-def _nested_number(value: Mapping[object, object], what: str, remarks: list[str], *, percent: bool) -> float:
-    keys = {_key(name): inner for name, inner in value.items()}
+def _nested_number(value: Mapping[str, object], what: str, remarks: list[str], *, percent: bool) -> float:
+    members = [(_key(name), inner) for name, inner in members_of(value)]
+    keyed = dict(members)
     for name in (*SCORE_KEYS, *PERCENT_ENDINGS):
-        if name in keys and not isinstance(keys[name], dict):
-            whole = next((keys[one] for one in OUT_OF_KEYS if _is_number(keys.get(one))), None)
-            if whole is not None and _is_number(keys[name]) and whole != 1:
-                return _number(f"{keys[name]}/{whole}", what, remarks)
-            return _number(keys[name], what, remarks, percent=percent or name in PERCENT_ENDINGS)
+        if name not in keyed or isinstance(keyed[name], dict):
+            continue
+        score = keyed[name]
+        if any(key == name and _is_scalar(inner) and inner != score for key, inner in members):
+            raise UnreadableReplyError(f"{what} is there twice with different values.")
+        whole = next((keyed[one] for one in OUT_OF_KEYS if _is_number(keyed.get(one))), None)
+        if whole is not None and _is_number(score) and whole != 1:
+            return _part_of(score, whole, what, remarks)
+        return _number(score, what, remarks, percent=percent or name in PERCENT_ENDINGS)
     raise UnreadableReplyError(f"{what} is an object without a score; it has to be a number from 0 to 1.")
+
+
+def _is_scalar(value: object) -> bool:
+    return not isinstance(value, dict | list)  # which may be too deep to be compared
+
+
+def _part_of(score: object, whole: object, what: str, remarks: list[str]) -> float:
+    part, full = _float(score), _float(whole)
+    said = _shown(f"{part:g}/{full:g}")
+    if not 0 < full < math.inf or not 0 <= part <= full:
+        raise UnreadableReplyError(f"{what} is {said}; it has to be a number from 0 to 1.")
+    remarks.append(f"{what}, {said}, was read as a fraction.")
+    return part / full + 0.0
 
 
 def _measure(value: object, *, percent: bool) -> tuple[float | None, str]:
@@ -271,8 +422,28 @@ class _Parts:
 
     totals: tuple[tuple[str, object], ...] = ()
     scores: tuple[tuple[str, object], ...] = ()
+    has_scores: bool = False
     notes: object = None
     remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Candidate:
+    """Something in a reply that looks like a verdict."""
+
+    found: Found
+    parts: _Parts
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it can't be read."""
+        return self.found.value is None
+
+    def is_full(self, names: _Names) -> bool:
+        """Whether it has the form that was asked for: a total, and scores by the question's names."""
+        parts = self.parts
+        named = any(names.find(name) for name, _ in parts.scores) or not names.count
+        return bool(parts.totals) and parts.has_scores and named
 
 
 def _parts_of(found: Found, names: _Names) -> _Parts | None:
@@ -290,13 +461,15 @@ def _parts_of(found: Found, names: _Names) -> _Parts | None:
 def _parts(value: object, names: _Names, depth: int = 0) -> _Parts | None:
     match value:
         case list() if entries := _entries(value):
-            return _Parts(scores=entries, remarks=("The reply is a list of scores.",))
+            return _Parts(scores=entries, has_scores=True, remarks=("The reply is a list of scores.",))
         case [inner] if depth < MAX_DEPTH:
             return _parts(inner, names, depth + 1)
         case dict():
             if _entry(value) and "total" not in map(_key, value):
                 return None  # one criterion, not the verdict
-            members = [(str(name), inner) for name, inner in value.items()][:MAX_MEMBERS]
+            members = members_of(value)
+            if len(members) > MAX_MEMBERS:
+                return None
             return _own_parts(members, names) or _wrapped_parts(members, names, depth)
         case _:
             return None
@@ -318,7 +491,13 @@ def _own_parts(members: Sequence[tuple[str, object]], names: _Names) -> _Parts |
         remarks.append("The scores stood beside each other without a name for all.")
     if not (totals or scores):
         return None
-    return _Parts(totals=tuple(totals), scores=tuple(scores), notes=_notes_of(members), remarks=tuple(remarks))
+    return _Parts(
+        totals=tuple(totals),
+        scores=tuple(scores),
+        has_scores=bool(groups or scores),
+        notes=_notes_of(members),
+        remarks=tuple(remarks),
+    )
 
 
 def _wrapped_parts(members: Sequence[tuple[str, object]], names: _Names, depth: int) -> _Parts | None:
@@ -332,6 +511,7 @@ def _wrapped_parts(members: Sequence[tuple[str, object]], names: _Names, depth: 
     return _Parts(
         totals=parts.totals,
         scores=parts.scores,
+        has_scores=parts.has_scores,
         notes=parts.notes or _notes_of(members),
         remarks=(*parts.remarks, "The verdict was wrapped in another object."),
     )
@@ -366,7 +546,8 @@ def _is_note(name: str, inner: object, names: _Names) -> bool:
 
 def _pairs(group: object) -> tuple[tuple[str, object], ...]:
     if isinstance(group, dict):
-        return tuple((str(name), inner) for name, inner in group.items())[:MAX_MEMBERS]
+        members = members_of(group)
+        return members if len(members) <= MAX_MEMBERS else ()
     return _entries(group) if isinstance(group, list) else ()
 
 
@@ -398,7 +579,9 @@ def _entry(value: Mapping[str, object]) -> tuple[str, object] | None:
     return str(name), value
 
 
-def _verdict(parts: _Parts, criteria: Sequence[Criterion], names: _Names, remarks: list[str]) -> Verdict:
+def _verdict(
+    parts: _Parts, criteria: Sequence[Criterion], names: _Names, remarks: list[str], *, is_last: bool
+) -> Verdict:
     remarks.extend(parts.remarks)
     total = _total(parts.totals, remarks)
     scores, bad = _scores(parts.scores, names, remarks)
@@ -417,13 +600,26 @@ def _verdict(parts: _Parts, criteria: Sequence[Criterion], names: _Names, remark
         mean = _mean([(scores[name], weight) for name, weight in weights.items()])
         if total is None:
             remarks.append("The reply has no total; the weighted mean of its scores stands for it.")
-        elif abs(mean - total) > TOLERANCE + 1e-9:  # a difference of exactly 0.02 is a little more in binary
-            remarks.append(f"The judge's total is {total:g}; the weighted mean of its scores, {mean:g}, counts.")
-        total = mean
+            total = mean
+        else:
+            total = _total_beside(mean, total, remarks, is_last=is_last)
     elif total is None:
         remarks.append("The reply has no total; the mean of its scores stands for it.")
         total = _mean([(score, 1.0) for score in scores.values()])
     return Verdict(total=total, scores=scores, notes=_notes_text(parts.notes), remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _total_beside(mean: float, total: float, remarks: list[str], *, is_last: bool) -> float:
+    """Decide between the judge's total and the weighted mean of its scores, which differ by more where there is a cap."""
+    if abs(mean - total) <= TOLERANCE + SAME:  # a difference of exactly 0.02 is a little more in binary
+        return mean
+    if is_last:
+        remarks.append(f"The judge's total, {total:g}, counts; the weighted mean of its scores is {mean:g}.")
+        return total
+    raise UnreadableReplyError(
+        f"The total is {total:g}, but the weighted mean of the scores is {mean:g}. Give scores that are right, and the "
+        "total that follows from them by the rubric, its caps and vetoes included."
+    )
 
 
 def _total(totals: Sequence[tuple[str, object]], remarks: list[str]) -> float | None:

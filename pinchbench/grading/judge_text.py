@@ -34,12 +34,12 @@ __all__ = [  # what asking takes has one door
     "response_schema",
 ]
 
-PROMPT_VERSION = "1"  # to be raised with every change of what a judge reads: grades of two versions don't compare
+PROMPT_VERSION = "2"  # to be raised with every change of what a judge reads: grades of two versions don't compare
 
 SYSTEM = """\
 You are a careful and impartial grader. An AI agent was given a task and a workspace with files. You see the task, what \
 its author expects and how to grade it, then the transcript of the agent's work and the files it left behind. Which \
-model the agent runs on is not told and does not matter.
+model the agent runs on is not told and does not matter: [not told] stands for its name and its provider's.
 
 How to grade:
 1. Go criterion by criterion. Look for the evidence first: the passage of a file, the tool call, the tool result. Only \
@@ -61,7 +61,7 @@ Answer with exactly one JSON object and nothing before or after it:
 {"notes": "<two or three sentences: the evidence that decided>", "scores": {"<criterion>": <number>, ...}, "total": <number>}
 Every number is from 0.0 to 1.0: no percentages, no other scale. "scores" has one number for each criterion, under its \
 name as given at the end of the message. "total" combines them as the rubric says: the weighted mean where it names \
-weights, otherwise their plain mean."""
+weights, otherwise their plain mean; where the rubric sets a cap or a veto, that is applied last."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +101,7 @@ def ask_again(problem: str) -> str:
     return (
         f"Your reply could not be used: {problem}\n\nPlease answer once more with exactly one JSON object, "
         '{"notes": "...", "scores": {...}, "total": ...}, and nothing before or after it. Every number is from 0.0 to 1.0. '
-        "Keep your judgement; only the form has to change."
+        "Where only the form was wrong, keep your judgement."
     )
 
 
@@ -110,11 +110,13 @@ def response_schema(question: Question) -> dict[str, object]:
 
     It keeps to what strict modes share: types, `required` with all properties, `additionalProperties: false`. There is
     no `minimum` and no `maximum`, which some endpoints refuse; `read_reply` looks at the range. The notes come first,
-    so that a judge which does not think aloud writes down its evidence before its numbers.
+    so that a judge which does not think aloud writes down its evidence before its numbers. Without criteria there are
+    no scores: Gemini refuses an object without properties.
     """
     number = {"type": "number"}
     scores: dict[str, object] = {criterion.name: dict(number) for criterion in question.criteria}
-    return _object({"notes": {"type": "string"}, "scores": _object(scores), "total": number})
+    named: dict[str, object] = {"scores": _object(scores)} if scores else {}
+    return _object({"notes": {"type": "string"}, **named, "total": number})
 
 
 def _object(properties: dict[str, object]) -> dict[str, object]:

@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pinchbench.openclaw.transcript import INTERNAL_PROVIDER, parts_of
@@ -24,31 +25,74 @@ LEAST_CHARS = 400  # less of a long file than this says nothing
 FILE_NAMES = 300
 NAME_CHARS = 200  # of one path, tool or criterion
 NAMED_CUTS = 10  # files that were cut are named one by one up to here
-HIDDEN_NAMES = 64  # distinct names of models and providers that are kept out of the material
+HIDDEN_NAMES = 64  # distinct names of models, and of providers, that are kept out of the material
+# Folders that hold what others have made: fetched, built or kept by tools.
+OTHERS_FOLDERS = frozenset(
+    {
+        "node_modules",
+        "bower_components",
+        "site-packages",
+        "venv",
+        ".venv",
+        ".git",
+        ".hg",
+        ".svn",
+        "__pycache__",
+        ".cache",
+        ".npm",
+        ".tox",
+        ".nox",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+    }
+)
+OTHERS_ENDINGS = (".dist-info", ".egg-info")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileView:
     """A file of the workspace as the agent left it.
 
-    `size` is in bytes. `text` is None where the file is not text (or is too large to be read), and may be only the
-    beginning of a long file. `given` is true where the task put the file there and the agent did not change it.
+    `size` is in bytes. `text` is None where the file is not text, or where there was `no_room` for it and nobody knows
+    what it holds; it may be only the beginning of a long file. `given` is true where the task put the file there and
+    the agent did not change it.
     """
 
     path: str
     size: int
     text: str | None
     given: bool
+    no_room: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Whose work it is: 0 the agent's, 1 the task's, 2 that of others, which matters least."""
+        return 2 if is_others_work(self.path) else int(self.given)
+
+
+def is_others_work(path: str) -> bool:
+    """Whether a file lies in a folder that tools have filled, such as `node_modules`."""
+    folders = path.split("/")[:-1]
+    return any(folder in OTHERS_FOLDERS or folder.endswith(OTHERS_ENDINGS) for folder in folders)
+
+
+class Telltale(StrEnum):
+    """Where a text may name the model that the agent runs on, which the judge is not told."""
+
+    NOWHERE = "nowhere"
+    ANYWHERE = "anywhere"  # written by OpenClaw or the provider
+    IN_WORDS = "in words"  # found by a tool: a provider's name in a path or a domain is something else
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Piece:
-    """A part of a block, below a line with its title. `cuts` counts what was shortened; `names`: may name the model."""
+    """A part of a block, below a line with its title. `cuts` counts what was shortened."""
 
     title: str
     text: str
     cuts: int = 0
-    names: bool = False
+    telltale: Telltale = Telltale.NOWHERE
 
     @property
     def chars(self) -> int:
@@ -89,6 +133,7 @@ def render(block: Block, mark: str) -> str:
     return "\n".join(lines)
 
 
+NOT_TOLD = "[not told]"  # the judge's instructions know it
 ENDINGS = {"aborted": ", broken off", "length": ", cut off at the model's own limit"}
 # In a damaged piece nothing but its letters says who answered and what it cost.
 _TELLTALE = re.compile(
@@ -103,29 +148,30 @@ _TELLTALE = re.compile(
 
 def _not_told(found: re.Match[str]) -> str:
     key = found[found.lastindex] if found.lastindex else ""
-    return f'{key}"[not told]"'
+    return f'{key}"{NOT_TOLD}"'
 
 
 @dataclass(kw_only=True, slots=True)
 class _Entries:
     """Turns events into entries, and remembers which names of models must not be told."""
 
-    hidden: set[str] = field(default_factory=set)
+    models: set[str] = field(default_factory=set)
+    providers: set[str] = field(default_factory=set)
     sessions: int = 0
 
     def of(self, event: Mapping[str, object]) -> Iterator[Piece]:
         message = event.get("message")
         if isinstance(event.get("raw"), str) and "parse_error" in event:
             text = _TELLTALE.sub(_not_told, str(event["raw"]))
-            yield _piece("damaged piece of the transcript, as it was found", text, names=True)
+            yield _piece("damaged piece of the transcript, as it was found", text, Telltale.ANYWHERE)
         elif event.get("type") == "session":
             self.sessions += 1
             yield _piece(f"session {self.sessions} begins", "")
         elif event.get("type") == "compaction":
             title = "compaction: from here on the agent had this summary in place of what came before"
-            yield _piece(title, _string(event.get("summary")))
+            yield _piece(title, _string(event.get("summary")), Telltale.ANYWHERE)
         elif event.get("type") == "model_change":
-            self._hide(event.get("provider"), event.get("modelId"))
+            self._remember(event.get("provider"), event.get("modelId"))
         elif event.get("type") == "message" and isinstance(message, dict):
             yield from self._message(message)
 
@@ -136,18 +182,20 @@ class _Entries:
             case "toolResult":
                 error = ", which is an error" if message.get("isError") is True else ""
                 title = f"result of the tool {one_line(message.get('toolName'))}{error}"
-                yield _piece(title, _text(parts_of(message)))
+                yield _piece(title, _text(parts_of(message)), Telltale.IN_WORDS)
             case "assistant":
                 yield from self._assistant(message)
             case role:
-                yield _piece(f"message of the role {one_line(role)}", _text(parts_of(message)))
+                yield _piece(f"message of the role {one_line(role)}", _text(parts_of(message)), Telltale.ANYWHERE)
 
     def _assistant(self, message: Mapping[str, object]) -> Iterator[Piece]:
         title = "assistant message" + ENDINGS.get(_string(message.get("stopReason")), "")
+        telltale = Telltale.NOWHERE  # what the agent itself says stays as it is
         if message.get("provider") == INTERNAL_PROVIDER:
             title = "message that OpenClaw wrote by itself"
+            telltale = Telltale.ANYWHERE
         else:
-            self._hide(message.get("provider"), message.get("model"), message.get("responseModel"))
+            self._remember(message.get("provider"), message.get("model"), message.get("responseModel"))
         said: list[Mapping[str, object]] = []
         called = False
         for part in parts_of(message):
@@ -155,29 +203,44 @@ class _Entries:
                 said.append(part)
                 continue
             if said:
-                yield _piece(title, _text(said))
+                yield _piece(title, _text(said), telltale)
             said, called = [], True
             yield _call(part)
         failed = message.get("stopReason") == "error"
         if said or not (called or failed):
-            yield _piece(title, _text(said))
+            yield _piece(title, _text(said), telltale)
         if failed:
-            yield _piece(
-                "error of the model's provider", _string(message.get("errorMessage")) or "(no words)", names=True
-            )
+            error = _string(message.get("errorMessage")) or "(no words)"
+            yield _piece("error of the model's provider", error, Telltale.ANYWHERE)
 
-    def _hide(self, *names: object) -> None:
-        for name in names:
-            if isinstance(name, str) and 1 < len(name) <= NAME_CHARS and len(self.hidden) < HIDDEN_NAMES:
-                self.hidden.add(name)
+    def _remember(self, provider: object, *models: object) -> None:
+        _add(self.providers, provider)
+        for model in models:
+            _add(self.models, model)
+            if isinstance(provider, str) and isinstance(model, str):
+                _add(self.models, f"{provider}/{model}")
 
     def censored(self, piece: Piece) -> Piece:
-        if not piece.names or not self.hidden:
-            return piece
-        longest_first = sorted(self.hidden, key=lambda name: (-len(name), name))
-        pattern = "|".join(map(re.escape, longest_first))
-        text = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", "[not told]", piece.text)
-        return Piece(title=piece.title, text=text, cuts=piece.cuts)
+        """Take the model's and the provider's names out of what may tell them; all that the transcript says are known."""
+        names = _pattern(self.models, r"(?<!\w)", r"(?!\w)")
+        match piece.telltale:
+            case Telltale.NOWHERE:
+                return piece
+            case Telltale.ANYWHERE:
+                names += _pattern(self.providers, r"(?<!\w)", r"(?!\w)")
+            case Telltale.IN_WORDS:
+                names += _pattern(self.providers, r"(?<![\w/.@-])", r"(?![\w/@-]|\.\w)")
+        return replace(piece, text=re.sub("|".join(names), NOT_TOLD, piece.text) if names else piece.text)
+
+
+def _add(names: set[str], name: object) -> None:
+    if isinstance(name, str) and 1 < len(name) <= NAME_CHARS and len(names) < HIDDEN_NAMES:
+        names.add(name)
+
+
+def _pattern(names: Iterable[str], before: str, behind: str) -> list[str]:
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    return [f"{before}{re.escape(name)}{behind}" for name in longest_first]
 
 
 def view_transcript(events: Iterable[Mapping[str, object]]) -> tuple[Block, list[str]]:
@@ -217,9 +280,9 @@ def _numbered(pieces: Iterable[Piece], start: int) -> Iterator[Piece]:
         yield Piece(title=f"entry {number}: {piece.title}", text=piece.text)
 
 
-def _piece(title: str, text: str, *, names: bool = False) -> Piece:
+def _piece(title: str, text: str, telltale: Telltale = Telltale.NOWHERE) -> Piece:
     kept, cuts = _shorten(text, PIECE_CHARS)
-    return Piece(title=title, text=kept, cuts=cuts, names=names)
+    return Piece(title=title, text=kept, cuts=cuts, telltale=telltale)
 
 
 def _text(parts: Iterable[Mapping[str, object]]) -> str:
@@ -272,13 +335,16 @@ def _shorten(text: str, limit: int) -> tuple[str, int]:
 
 
 def view_files(files: Sequence[FileView]) -> tuple[list[Block], list[str]]:
-    """List the files and show the texts: first what the agent made or changed, then what was given to it."""
-    ordered = sorted(files, key=lambda file: (file.given, file.path))
+    """List the files and show the texts: first what the agent made or changed, then what was given to it.
+
+    What lies near the top comes before what lies deep, and folders such as `node_modules` come last of all.
+    """
+    ordered = sorted(files, key=lambda file: (file.rank, file.path.count("/"), file.path))
     blocks = [Block(label="list of files in the workspace", pieces=(Piece(title="", text=_listing(ordered)),))]
     cut = [f"{len(ordered) - FILE_NAMES} of {len(ordered)} file names"] if len(ordered) > FILE_NAMES else []
     texts = [(file, file.text) for file in ordered[:FILE_NAMES] if file.text]
     shortened: list[str] = []
-    for (file, text), share in zip(texts, _shares([(file.given, len(text)) for file, text in texts]), strict=True):
+    for (file, text), share in zip(texts, _shares([(file.rank, len(text)) for file, text in texts]), strict=True):
         shown = text[:share]
         seen_bytes = len(shown.encode("utf-8", "replace"))
         pieces = [Piece(title="", text=shown)]
@@ -294,18 +360,20 @@ def view_files(files: Sequence[FileView]) -> tuple[list[Block], list[str]]:
     total = sum(bool(file.text) for file in files)
     if unseen := total - len(blocks) + 1:
         cut.append(f"the contents of {unseen} of {total} text files")
+    if unread := sum(file.no_room for file in files):
+        cut.append(f"the contents of {unread} {'file' if unread == 1 else 'files'} that had no room to be read")
     return blocks, cut
 
 
-def _shares(files: Sequence[tuple[bool, int]]) -> list[int]:
-    """Say how many characters of each file (given, length) are shown: what the agent made comes first.
+def _shares(files: Sequence[tuple[int, int]]) -> list[int]:
+    """Say how many characters of each file (rank, length) are shown: what the agent made comes first.
 
     Short files are shown whole before long ones get more, so that a heap of data does not hide a brief.
     """
     shares = [0] * len(files)
     room = FILES_CHARS
-    for given in (False, True):
-        waiting = sorted((length, index) for index, (was_given, length) in enumerate(files) if was_given is given)
+    for rank in sorted({rank for rank, _ in files}):
+        waiting = sorted((length, index) for index, (its_rank, length) in enumerate(files) if its_rank == rank)
         for behind, (length, index) in enumerate(waiting):
             wanted = min(length, FILE_CHARS)
             share = min(wanted, room // (len(waiting) - behind))
@@ -324,7 +392,10 @@ def _listing(files: Sequence[FileView]) -> str:
         return "(The workspace has no files.)"
     lines = []
     for file in files[:FILE_NAMES]:
-        kind = ", not shown: no text, or too large" if file.text is None else ""
+        if file.no_room:  # whose it is was not looked at either
+            lines.append(f"- {one_line(file.path)}: {file.size} bytes, not shown: too large")
+            continue
+        kind = ", not shown: no text" if file.text is None else ""
         lines.append(f"- {one_line(file.path)}: {file.size} bytes, {_origin(file)}{kind}")
     if len(files) > FILE_NAMES:
         lines.append(f"[… {len(files) - FILE_NAMES} names left out …]")

@@ -24,43 +24,86 @@ if TYPE_CHECKING:
 LONGEST_RETRY_AFTER_S = 120.0  # who asks for hours wants to be asked another day
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_TOKENS = 16_384  # of a reply, a model's thinking included
+FEWER_TOKENS = 4096  # where that is more than the account can pay for, and it is not told how many are
+LEAST_TOKENS = 512  # a verdict takes some hundred: with fewer there is no use in asking
 MAX_MESSAGE = 500  # characters of an endpoint's error that are passed on
 MAX_COUNT = 2**53  # of tokens; beyond it JSON's numbers are no longer whole
 WORTH_A_RETRY = frozenset({408, 409, 425, 429})
 REFUSE_A_PARAMETER = frozenset({400, 404, 415, 422, 501})
-REFUSE_THE_ACCOUNT = frozenset({401, 402, 403, 404, 405})
+NAME_NO_PARAMETER = frozenset({400, 422})  # what all endpoints answer that have nothing better to say
+REFUSE_THE_ACCOUNT = frozenset({401, 402})
+MAY_REFUSE_THE_ACCOUNT = frozenset({403, 404, 405})  # or a firewall, a router or a filter this one question
 FILTERED = ": its provider's filter held it back"
 NO_CREDIT = re.compile(r"insufficient.?quota", re.IGNORECASE)
 ABOUT_THE_QUESTION = re.compile(r"moderation|flagged|content.?(filter|policy)", re.IGNORECASE)
 
 FORMATS = ("json_schema", "json_object", "")  # from the strictest to none
 LIMITS = ("max_tokens", "max_completion_tokens", "")  # the usual name, the newer one, no limit
-NAMES_FORMAT = re.compile(r"response_?format|json_?schema|json_?object|structured.?output|json.?mode", re.IGNORECASE)
-NAMES_LIMIT = re.compile(r"max_(completion_)?tokens", re.IGNORECASE)
+NAMES_FORMAT = re.compile(
+    r"response[\s_-]?format|(json|response|input)[\s_-]?schema|json[\s_-]?(object|mode)|output[\s_-]?config|grammar"
+    r"|structured.?output",
+    re.IGNORECASE,
+)
+NAMES_LIMIT = re.compile(
+    r"max[\s_-]?((completion|output|new)[\s_-]?)?tokens|max(imum)?.{0,10}(completion|output).{0,5}tokens", re.IGNORECASE
+)
+NAMES_LENGTH = re.compile(r"in the completion|context[\s_-]?(length|window|size|limit)", re.IGNORECASE)
 NAMES_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
+NAMES_PRICE = re.compile(r"(fewer|lower|reduce).{0,20}max[\s_-]?(completion[\s_-]?)?tokens|only afford", re.IGNORECASE)
+AFFORDED = re.compile(r"only afford\D{0,10}(\d{1,9})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wishes:
-    """The parameters an endpoint may not know: an index into `FORMATS` and `LIMITS`, and a temperature of 0."""
+    """The parameters an endpoint may not know: an index into `FORMATS` and `LIMITS`, and a temperature of 0.
+
+    `most` is how many tokens the limit allows, where there is one.
+    """
 
     format: int = 0
     limit: int = 0
     temperature: bool = True
+    most: int = MAX_TOKENS
 
-    def lowered(self, complaint: Complaint) -> Wishes | None:
-        """Give up the wish that a refusal names. None when it names none that is left: each goes once."""
-        for text in (complaint.parameter, complaint.message, complaint.whole):
-            if NAMES_FORMAT.search(text) and FORMATS[self.format]:
-                return replace(self, format=self.format + 1)
-            if NAMES_LIMIT.search(text) and LIMITS[self.limit]:
-                return replace(self, limit=self.limit + 1)
-            if NAMES_TEMPERATURE.search(text) and self.temperature:
-                return replace(self, temperature=False)
+    def lowered(self, status: int, complaint: Complaint) -> Wishes | None:
+        """Give up the wish that a refusal names. None when it names none that is left: each goes once.
+
+        A refusal that names nothing we know costs the format, which is the wish that most endpoints stumble over.
+        """
+        if status == httpx2.codes.PAYMENT_REQUIRED:
+            return self._paid_for(complaint)
+        if status not in REFUSE_A_PARAMETER:
+            return None
+        texts = (complaint.parameter, complaint.message, complaint.whole)
+        lower = next((lower for text in texts if (lower := self._without(text)) is not None), None)
+        if lower is not None or status not in NAME_NO_PARAMETER or not FORMATS[self.format]:
+            return lower
+        known = (NAMES_FORMAT, NAMES_LIMIT, NAMES_LENGTH, NAMES_TEMPERATURE, NO_CREDIT, ABOUT_THE_QUESTION)
+        if any(name.search(text) for name in known for text in texts):
+            return None
+        return replace(self, format=len(FORMATS) - 1)
+
+    def _without(self, text: str) -> Wishes | None:
+        if NAMES_LENGTH.search(text) and LIMITS[self.limit]:
+            return replace(self, limit=len(LIMITS) - 1)  # under any name it would be too much beside the question
+        if NAMES_FORMAT.search(text) and FORMATS[self.format]:
+            return replace(self, format=self.format + 1)
+        if NAMES_LIMIT.search(text) and LIMITS[self.limit]:
+            return replace(self, limit=self.limit + 1)
+        if NAMES_TEMPERATURE.search(text) and self.temperature:
+            return replace(self, temperature=False)
         return None
 
+    def _paid_for(self, complaint: Complaint) -> Wishes | None:
+        """Allow no more tokens than the account can pay for: once, and where these would do for a verdict."""
+        if self.most < MAX_TOKENS or not LIMITS[self.limit] or not NAMES_PRICE.search(complaint.whole):
+            return None
+        told = AFFORDED.search(complaint.whole.replace(",", ""))
+        tokens = int(told[1]) if told is not None else FEWER_TOKENS
+        return replace(self, most=tokens) if LEAST_TOKENS <= tokens < MAX_TOKENS else None
+
     def meet(self, other: Wishes) -> Wishes:
-        """Only what both still ask for."""
+        """Only what both still ask for. What an account can pay for is no habit of its endpoint, and is left out."""
         return Wishes(
             format=max(self.format, other.format),
             limit=max(self.limit, other.limit),
@@ -80,7 +123,7 @@ def request_body(
     if wishes.temperature:
         body["temperature"] = 0
     if limit := LIMITS[wishes.limit]:
-        body[limit] = MAX_TOKENS
+        body[limit] = wishes.most
     match FORMATS[wishes.format]:
         case "json_schema":
             named = {"name": "verdict", "strict": True, "schema": schema}
@@ -155,12 +198,17 @@ def is_worth_a_retry(status: int, complaint: Complaint) -> bool:
 
 
 def is_lasting(status: int, complaint: Complaint) -> bool:
-    """Whether a refusal holds for every question, not for this one alone."""
+    """Whether a refusal holds for every question for certain, not for this one alone."""
     if NO_CREDIT.search(complaint.whole):
         return True
     if ABOUT_THE_QUESTION.search(complaint.whole):
         return False
     return status in REFUSE_THE_ACCOUNT or httpx2.codes.is_redirect(status)
+
+
+def may_be_lasting(status: int, complaint: Complaint) -> bool:
+    """Whether a refusal may hold for every question as well as for this one: one alone does not tell."""
+    return status in MAY_REFUSE_THE_ACCOUNT and not ABOUT_THE_QUESTION.search(complaint.whole)
 
 
 def retry_after_s(value: str, now: datetime) -> float | None:
@@ -211,6 +259,10 @@ def _read_message(message: Mapping[str, object], finish: object) -> tuple[str, s
     text = _text_of(message.get("content"))
     if finish == "length":
         return text, "the reply was cut at its length limit; be brief"
+    if finish == "error":
+        return text, "the reply was broken off by an error at the judge's provider"
+    if finish == "content_filter" and text.strip():
+        return text, f"the reply was cut{FILTERED}"
     if not text.strip():
         return "", f"the reply is empty{FILTERED if finish == 'content_filter' else ''}"
     return text, ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
+from pinchbench.folders import remove_folder
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.credentials import Json, UserState, merge, user_state_dir
 from pinchbench.openclaw.install import cache_dir
@@ -97,7 +98,8 @@ class PrivateHome:
 
     def _renew(self, workspace: Path) -> None:
         assert self.template is not None, "the template is never prepared"  # noqa: S101
-        shutil.rmtree(self.root, ignore_errors=True)
+        if left := remove_folder(self.root):
+            raise OSError(f"the home of the last trial could not be removed: {left}")
         shutil.copytree(self.template, self.root, symlinks=True)
         path = self.state_dir / "openclaw.json"
         old, new = (json.dumps(str(place))[1:-1] for place in (self.template, self.root))

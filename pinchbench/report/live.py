@@ -18,6 +18,7 @@ from pinchbench.model import (
     Notice,
     Outcome,
     OutputLine,
+    RegradeBegan,
     RunBegan,
     Status,
     TrialActivity,
@@ -27,7 +28,7 @@ from pinchbench.model import (
     TrialKey,
     Usage,
 )
-from pinchbench.report.text import amount, duration, plain
+from pinchbench.report.text import amount, duration, many, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,11 +54,21 @@ class _Board:
     """What is known of the run."""
 
     trials: int = 0
+    only_grades: bool = False
     slots: dict[int, _Slot] = field(default_factory=dict)
     ended: list[Outcome] = field(default_factory=list)
     graded: dict[TrialKey, Grade] = field(default_factory=dict)
 
+    @property
+    def waiting(self) -> int:
+        """How many trials have ended and are yet to be graded."""
+        return sum(outcome.reason.counts and outcome.key not in self.graded for outcome in self.ended)
+
     def totals(self) -> str:
+        scores = [grade.score for grade in self.graded.values() if grade.score is not None]
+        mean = f"mean score {sum(scores) / len(scores):.2f} of {len(scores)} graded" if scores else ""
+        if self.only_grades:
+            return ", ".join(filter(None, (f"{len(self.graded)} of {self.trials} graded again", mean)))
         done = len(self.ended)
         good = sum(outcome.status is Status.SUCCESS for outcome in self.ended)
         left_out = sum(not outcome.reason.counts for outcome in self.ended)
@@ -65,9 +76,10 @@ class _Board:
         parts = [f"{done} of {self.trials} done", f"{good} completed", f"{done - good - left_out} failed"]
         if left_out:
             parts.append(f"{left_out} left out")
-        scores = [grade.score for grade in self.graded.values() if grade.score is not None]
-        if scores:
-            parts.append(f"mean score {sum(scores) / len(scores):.2f} of {len(scores)} graded")
+        if self.waiting:
+            parts.append(f"{self.waiting} being graded")
+        if mean:
+            parts.append(mean)
         return f"{', '.join(parts)} · {amount(usage.total_tokens)} tokens · ${usage.cost_usd:.4f}"
 
 
@@ -136,11 +148,8 @@ class LiveView:
     def _take(self, event: Event) -> None:
         board = self._board
         match event:
-            case RunBegan():
-                board.trials = event.trials
-                self._line(
-                    Text(f"{plain(event.model)}: {event.trials} trials on {event.slots} slots, run {event.run_id}")
-                )
+            case RunBegan() | RegradeBegan():
+                self._begin(event)
             case TrialBegan():
                 board.slots[event.slot] = _Slot(event.key, event.timeout_s, anyio.current_time())
                 if not self._console.is_terminal:
@@ -152,14 +161,29 @@ class LiveView:
             case OutputLine():
                 self._line(Text(f"{event.key} {event.stream}: {plain(event.text)}", style="dim"))
             case TrialEnded():
-                board.ended.append(event.outcome)
-                board.slots.pop(event.outcome.slot, None)
-                self._line(outcome_text(event.outcome))
+                self._ended(event.outcome)
             case TrialGraded():
                 board.graded[event.grade.key] = event.grade
                 self._line(grade_text(event.grade))
             case Notice():
                 self._line(Text(plain(event.text)))
+
+    def _begin(self, event: RunBegan | RegradeBegan) -> None:
+        self._board.trials = event.trials
+        self._board.only_grades = isinstance(event, RegradeBegan)
+        if isinstance(event, RegradeBegan):
+            self._line(Text(f"{plain(event.run)}: grading {many(event.trials, 'trial')} again"))
+            return
+        trials, slots = many(event.trials, "trial"), many(event.slots, "slot")
+        self._line(Text(f"{plain(event.model)}: {trials} on {slots}, run {event.run_id}"))
+
+    def _ended(self, outcome: Outcome) -> None:
+        board = self._board
+        board.ended.append(outcome)
+        board.slots.pop(outcome.slot, None)
+        self._line(outcome_text(outcome))
+        if len(board.ended) == board.trials and board.waiting > 1:
+            self._line(Text(f"{'':>17}  all agents have ended; {board.waiting} trials are still being graded"))
 
     def say_left_out(self) -> None:
         """Say how many lines were not shown, if any."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from pinchbench.model import Outcome, Usage
 from pinchbench.report.live import STYLES, check_alone
-from pinchbench.report.text import amount, duration, plain
+from pinchbench.report.text import amount, duration, many, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Grade, Trial, TrialKey
 
+WIDE = 80  # columns; in a narrower terminal requests, tokens and cost are left to the result
+MIN_ID_WIDTH = 12
+GAP = 2  # columns between two of the table's
 MAX_NOTES = 3  # of a grade, in the terminal; all are in the result
 
 
@@ -70,6 +74,7 @@ class _Judge(msgspec.Struct, frozen=True):
     cached: int
     usage: Usage
     cost_usd: float | None
+    calls_without_cost: int
 
 
 class _Totals(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
@@ -82,6 +87,7 @@ class _Totals(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
     passed: _Pass
     parts: _Parts
     judge: _Judge | None
+    stopped: str = ""
 
 
 def print_summary(
@@ -97,27 +103,40 @@ def print_summary(
     `data` is the aggregate of the run.
     """
     totals = msgspec.convert(data, _Totals)
+    in_order = sorted(outcomes, key=lambda outcome: outcome.key)
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("task", "status", "reason"):
-        table.add_column(name, no_wrap=True)
-    for name in ("score", "time", "requests", "tokens", "cost"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for one in sorted(outcomes, key=lambda outcome: outcome.key):
-        table.add_row(
-            Text(plain(str(one.key))),
-            Text(one.status.value, style=STYLES[one.status]),
-            one.reason.value,
-            _score_cell(grades.get(one.key)),
-            *_numbers(one.usage, one),
-        )
+    columns = [("status", "left"), ("reason", "left"), ("score", "right"), ("time", "right")]
+    if console.width >= WIDE:
+        columns += [("requests", "right"), ("tokens", "right"), ("cost", "right")]
+    rows = [_row(one, grades.get(one.key)) for one in in_order]
     total = sum((one.usage for one in outcomes), Usage())
+    rows.append([Text(text) for text in ("", "", "", "", *_spent(total))])
+    widths = [max(cell_len(name), *(row[place].cell_len for row in rows)) for place, (name, _) in enumerate(columns)]
+    # a narrow terminal or a long id takes from the ids, never from the numbers
+    room = max(MIN_ID_WIDTH, console.width - sum(widths) - GAP * len(widths))
+    table.add_column("task", no_wrap=True, overflow="ellipsis", max_width=room)
+    for (name, side), width in zip(columns, widths, strict=True):
+        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True, min_width=width)
+    for one, row in zip(in_order, rows, strict=False):
+        table.add_row(Text(plain(str(one.key))), *row[: len(columns)])
     table.add_section()
-    table.add_row(f"{len(outcomes)} of {totals.counts['planned']} trials", "", "", "", *_numbers(total, None))
+    table.add_row(f"{len(outcomes)} of {totals.counts['planned']} trials", *rows[-1][: len(columns)])
     console.print(table)
-    for line in _problems(outcomes, grades, folder):
+    for line in _problems(in_order, grades, folder):
         console.print(line, soft_wrap=True)
     for sentence in _headline(totals):
         console.print(Text(plain(sentence)), soft_wrap=True, highlight=False)
+
+
+def _row(outcome: Outcome, grade: Grade | None) -> list[Text]:
+    """The cells of a trial, but for its name."""
+    status = Text(outcome.status.value, style=STYLES[outcome.status])
+    texts = (duration(outcome.execution_time_s), *_spent(outcome.usage))
+    return [status, Text(outcome.reason.value), _score_cell(grade), *map(Text, texts)]
+
+
+def _spent(usage: Usage) -> tuple[str, str, str]:
+    return str(usage.requests), amount(usage.total_tokens), f"${usage.cost_usd:.4f}"
 
 
 def _score_cell(grade: Grade | None) -> Text:
@@ -130,33 +149,32 @@ def _score_cell(grade: Grade | None) -> Text:
 
 def _problems(outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], folder: Path) -> Iterator[Text]:
     for one in outcomes:
-        where = f"\n  {plain(str(folder / one.evidence))}"
+        name, where = plain(str(one.key)), f"\n  {plain(str(folder / one.evidence))}"
         if one.note or not one.reason.counts:
             counted = "" if one.reason.counts else " (says nothing about the model; counted for nobody)"
-            yield Text(f"{plain(str(one.key))}: {one.reason.value}{counted} {plain(one.note, width=400)}{where}")
+            note = f": {plain(one.note, width=400)}" if one.note else ""
+            yield Text(f"{name}: {one.reason.value}{counted}{note}{where}")
         grade = grades.get(one.key)
-        if one.reason.counts and grade is not None and grade.ungraded is not None:
+        if one.reason.counts and grade is None:
+            yield Text(f"{name}: ungraded, its turn did not come; `pinchbench-async regrade` grades it{where}")
+        elif one.reason.counts and grade is not None and grade.ungraded is not None:
             alone = check_alone(grade)
             check = f" (its check alone gives {alone:.2f})" if alone is not None else ""
             notes = "; ".join(plain(note, width=300) for note in grade.notes[:MAX_NOTES])
-            yield Text(f"{plain(str(one.key))}: ungraded, {grade.ungraded.value}{check} {notes}{where}")
+            yield Text(f"{name}: ungraded, {grade.ungraded.value}{check}: {notes}{where}")
 
 
 def _headline(totals: _Totals) -> Iterator[str]:
+    if totals.stopped:
+        yield f"Stopped early: {totals.stopped}"
     score = totals.score
     if score.mean is None:
         yield "No score: no trial has one."
     else:
-        yield f"Score {_with_interval(score)}, the mean of {_many(score.tasks, 'task')} ({_many(score.trials, 'trial')})."
-    if len(totals.categories) > 1:
-        known = {name: one.score for name, one in totals.categories.items() if one.score.mean is not None}
-        yield "By category: " + ", ".join(f"{name} {one.mean:.2f} ({one.tasks})" for name, one in known.items()) + "."
-    passed = [
-        f"pass@{k} {rate.pass_at_k:.0%}" + (f", pass^{k} {rate.pass_hat_k:.0%}" if int(k) > 1 else "")
-        for k, rate in totals.passed.k.items()
-        if rate.pass_at_k is not None and rate.pass_hat_k is not None
-    ]
-    if passed:
+        yield f"Score {_with_interval(score)}, the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})."
+    if len(totals.categories) > 1 and any(one.score.tasks for one in totals.categories.values()):
+        yield "By category: " + ", ".join(_category(name, one.score) for name, one in totals.categories.items()) + "."
+    if passed := list(_passed(totals.passed.k)):
         yield f"Passed (score of {totals.passed.threshold:g} or more): {', '.join(passed)}."
     left = totals.left_out
     if left.ungraded or left.infrastructure or left.not_run:
@@ -166,9 +184,17 @@ def _headline(totals: _Totals) -> Iterator[str]:
         )
     alone = totals.parts.automated_only
     if alone.tasks and alone.mean is not None:
-        yield f"Without their judge, the checks of {_many(alone.tasks, 'task')} give {alone.mean:.2f}; not in the score."
-    if totals.judge is not None and totals.judge.trials:
+        yield f"Without their judge, the checks of {many(alone.tasks, 'task')} give {alone.mean:.2f}; not in the score."
+    if totals.judge is not None:
         yield _judge_line(totals.judge)
+
+
+def _passed(rates: Mapping[str, _PassRate]) -> Iterator[str]:
+    for k, rate in rates.items():
+        if rate.pass_at_k is None or rate.pass_hat_k is None:
+            continue
+        every = f", pass^{k} {rate.pass_hat_k:.0%}" if int(k) > 1 else ""
+        yield f"pass@{k} {rate.pass_at_k:.0%}{every} ({many(rate.tasks, 'task')})"
 
 
 def _with_interval(score: _Score) -> str:
@@ -177,21 +203,25 @@ def _with_interval(score: _Score) -> str:
     return f"{score.mean:.3f} (95 % interval {score.low:.3f} to {score.high:.3f})"
 
 
+def _category(name: str, score: _Score) -> str:
+    return f"{name} –" if score.mean is None else f"{name} {score.mean:.2f} ({score.tasks})"
+
+
 def _judge_line(judge: _Judge) -> str:
-    cost = f"${judge.cost_usd:.4f}" if judge.cost_usd is not None else "cost not told by the endpoint"
-    return (
-        f"Judge {', '.join(judge.models)}: {_many(judge.calls, 'call')} for {_many(judge.trials, 'trial')}, {judge.cached} from the cache,"
-        f" {amount(judge.usage.total_tokens)} tokens, {cost}."
-    )
+    who = f"Judge {', '.join(judge.models)}" if judge.models else "Judging"
+    trials = many(judge.trials, "trial")
+    if not judge.calls:
+        return f"{who}: {trials}, {'all from the cache' if judge.cached else 'no calls'}."
+    tokens = amount(judge.usage.total_tokens)
+    return f"{who}: {many(judge.calls, 'call')} for {trials}, {judge.cached} from the cache, {tokens} tokens, {_judge_cost(judge)}."
 
 
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _numbers(usage: Usage, outcome: Outcome | None) -> tuple[str, str, str, str]:
-    time = duration(outcome.execution_time_s) if outcome is not None else ""
-    return time, str(usage.requests), amount(usage.total_tokens), f"${usage.cost_usd:.4f}"
+def _judge_cost(judge: _Judge) -> str:
+    if judge.cost_usd is None:
+        return "cost not told by the endpoint"
+    told = f"${judge.cost_usd:.4f}"
+    missing = judge.calls_without_cost
+    return f"{told}, cost not told for {missing} of {many(judge.calls, 'call')}" if missing else told
 
 
 def print_plan(console: Console, trials: Sequence[Trial], *, concurrency: int, worst_case_s: float) -> None:
@@ -211,6 +241,6 @@ def print_plan(console: Console, trials: Sequence[Trial], *, concurrency: int, w
         )
     console.print(table)
     console.print(
-        f"{len(trials)} trials on {min(concurrency, len(trials))} slots; the agents take at most"
+        f"{many(len(trials), 'trial')} on {many(min(concurrency, len(trials)), 'slot')}; the agents take at most"
         f" {duration(worst_case_s)} (all limits used up). Nothing was started."
     )

@@ -40,3 +40,8 @@ def amount(tokens: int) -> str:
     if tokens < 999_950:  # noqa: PLR2004 - what would round to 1000.0k
         return f"{tokens / 1000:.1f}k"
     return f"{tokens / 1_000_000:.1f}M"
+
+
+def many(number: int, noun: str) -> str:
+    """A number with its noun: `1 trial`, `2 trials`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.model import TrialKey
 
 NOT_GRADED = "not_graded"  # beside the names of `Ungraded`: nobody has graded the trial yet
+NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
 NO_GRADES: Mapping[TrialKey, Grade] = MappingProxyType({})
 NO_CATEGORIES: Mapping[str, str] = MappingProxyType({})
 
@@ -33,6 +34,7 @@ def aggregate(
     outcomes: Sequence[Outcome],
     facts: Mapping[str, object],
     grades: Mapping[TrialKey, Grade] = NO_GRADES,
+    graded: Sequence[Grade] = (),
     categories: Mapping[str, str] = NO_CATEGORIES,
     pass_threshold: float = DEFAULT_PASS_THRESHOLD,
 ) -> dict[str, object]:
@@ -45,6 +47,10 @@ def aggregate(
     Every planned trial has a score, and so a part in the mean, or is counted in the `left_out` beside that mean:
     `not_run`; `infrastructure`, when it says nothing about the model (nor does one that was interrupted), whatever
     its grade; or `ungraded`. `categories` holds the category of each task id.
+
+    `grades` holds of each trial the grade that counts; `graded` all that were ever given, if they are known: `judge`
+    tells what they have cost, as that money was spent. Its trials, models and prompt versions are those that count.
+    `cost_usd` is null when no price was named for any call; `calls_without_cost` are those for which none was.
     """
     by_task: dict[str, list[_Trial]] = {key.task_id: [] for key in plan}
     for outcome in sorted(outcomes, key=lambda one: one.key):
@@ -69,7 +75,7 @@ def aggregate(
         "categories": {name: _totals([task for task in tasks if task.category == name]) for name in named},
         "pass": _pass(tasks, pass_threshold),
         "parts": {"automated_only": _automated_only(tasks)},
-        "judge": _judge(trial.grade.judge for trial in trials if trial.grade is not None),
+        "judge": _judge([trial.grade for trial in trials if trial.grade is not None], graded),
     }
 
 
@@ -227,22 +233,33 @@ def _automated_only(tasks: Sequence[_Task]) -> dict[str, object]:
     }
 
 
-def _judge(parts: Iterable[JudgeGrade | None]) -> dict[str, object] | None:
-    """What judging cost, apart from what the agents used. None when no judge was asked."""
-    asked = [part for part in parts if part is not None and part.ungraded is not Ungraded.NO_JUDGE]
+def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> dict[str, object] | None:
+    """What judging cost, apart from what the agents used. None when no judge was asked.
+
+    Whether a price was named is known of a grade, not of each of its calls.
+    """
+    counting = _judged(grades)
+    asked = _judged(sorted(graded, key=lambda grade: (grade.key, grade.graded_at))) or counting
     if not asked:
         return None
     costs = [part.cost_usd for part in asked if part.cost_usd is not None]
     return {
-        "models": sorted({part.model for part in asked if part.model}),
-        "prompt_versions": sorted({part.prompt_version for part in asked if part.prompt_version}),
-        "trials": len(asked),
+        "models": sorted({part.model for part in counting if part.model}),
+        "prompt_versions": sorted({part.prompt_version for part in counting if part.prompt_version}),
+        "trials": len(counting),
         "calls": sum(part.calls for part in asked),
         "cached": sum(part.cached for part in asked),
         "usage": _usage(part.usage for part in asked),
         "cost_usd": fsum(costs) if costs else None,
+        "calls_without_cost": sum(part.calls for part in asked if part.cost_usd is None),
         "latency_s": _seconds(part.latency_s for part in asked),
     }
+
+
+def _judged(grades: Iterable[Grade]) -> list[JudgeGrade]:
+    """The parts of those grades about which a judge was asked."""
+    parts = (grade.judge for grade in grades)
+    return [part for part in parts if part is not None and part.ungraded not in NOBODY_WAS_ASKED]
 
 
 def _usage(usages: Iterable[Usage]) -> dict[str, object]:

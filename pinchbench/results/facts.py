@@ -26,7 +26,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reader needs to know what the numbers of a run are numbers of. Holds no keys.
 
     `config` holds the options by name, `versions` the releases of everything that took part, `tasks` the tasks by
-    id, `plan` every trial in order as id and repetition. `created_at` is in seconds since the epoch (UTC).
+    id, `plan` every trial in order as id and repetition. `timezone` is the agents' (a name for `TZ`, empty where none is
+    known). `created_at` is in seconds since the epoch (UTC).
     """
 
     run_id: str
@@ -38,6 +39,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     suite: dict[str, object]
     tasks: dict[str, TaskFacts]
     plan: list[tuple[str, int]]
+    timezone: str = ""
 
     @property
     def keys(self) -> tuple[TrialKey, ...]:

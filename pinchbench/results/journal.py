@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Grade, Outcome, TrialKey
 
-MAX_RECORD_BYTES = 1024 * 1024
+MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 long names of criteria stays below it
 MAX_GROUP = 256  # records that one fsync makes durable
 
 
@@ -124,8 +124,18 @@ class Journal:
 
     @property
     def grades(self) -> dict[TrialKey, Grade]:
-        """The latest grade of each trial that has one."""
-        return {record.grade.key: record.grade for record in self.records if isinstance(record, GradeGiven)}
+        """The grade that counts of each trial that has one: the latest.
+
+        But where the task is the same, no failure to grade takes away a score that was there: an endpoint's bad day, or
+        a workspace that has gone since, says nothing against it.
+        """
+        counting: dict[TrialKey, Grade] = {}
+        for grade in (record.grade for record in self.records if isinstance(record, GradeGiven)):
+            before = counting.get(grade.key)
+            keeps = before is not None and before.score is not None and before.digest == grade.digest
+            if grade.score is not None or not keeps:
+                counting[grade.key] = grade
+        return counting
 
     @property
     def started(self) -> RunStarted | None:

@@ -69,16 +69,22 @@ def find_run(name: str, output_dir: Path) -> RunFiles:
     Raises ResultsError, naming the newest runs of the output folder, when there is none or more than one.
     """
     path = Path(name)
-    folder = path.with_suffix("") if path.suffix == ".json" else path
-    if (folder / RUN_JSON).is_file():
-        folder = folder.absolute()
-        return RunFiles(output_dir=folder.parent, name=folder.name)
+    beside = [path.with_suffix("")] if path.suffix == ".json" else []  # its aggregate
+    within = [path.parent] if path.is_file() else []
+    for folder in (path, *beside, *within):
+        if (folder / RUN_JSON).is_file():
+            found = folder.resolve()
+            return RunFiles(output_dir=found.parent, name=found.name)
+    if path.exists():
+        raise ResultsError(f"{path} is no run: there is no {RUN_JSON}.")
     runs = sorted(found.parent.name for found in output_dir.glob(f"*/{RUN_JSON}"))
     fitting = [run for run in runs if run == name or run.endswith(f"_{name}")]
-    if len(fitting) != 1:
+    if len(fitting) > 1:
+        raise ResultsError(f"{output_dir} has more than one run {name!r}: {', '.join(fitting)}.")
+    if not fitting:
         newest = sorted(runs, key=lambda run: run.rpartition("_")[2])[-NAMED_RUNS:]
-        known = f"Known runs: {', '.join(newest)}." if newest else "It holds no runs."
-        raise ResultsError(f"{output_dir} has {'no' if not fitting else 'more than one'} run {name!r}. {known}")
+        known = f"The newest runs: {', '.join(newest)}." if newest else "It holds no runs."
+        raise ResultsError(f"{output_dir} has no run {name!r}. {known}")
     return RunFiles(output_dir=output_dir, name=fitting[0])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from anyio import create_memory_object_stream, create_task_group, move_on_after,
 
 from pinchbench.config import ORACLE
 from pinchbench.errors import RunInterruptedError
+from pinchbench.folders import private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import GradingType, RunBegan, Trial
 from pinchbench.openclaw.command import is_long, model_slug
@@ -29,12 +29,11 @@ from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.plan import new_run_id, plan_trials
 from pinchbench.runner.pool import Pool
-from pinchbench.runner.provenance import provenance, versions
-from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, make_homes, own_homes, sweep_homes
+from pinchbench.runner.provenance import provenance, timezone_name, versions
+from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, make_homes, own_homes, remove_homes, sweep_homes
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import select_tasks
 from pinchbench.suite.solution import load_solution
-from pinchbench.workspace import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,9 +125,10 @@ class _Bench:
         self._config = replace(self._config, run_root=root)
         run_folder = await to_thread.run_sync(private_folder, root / self._run_id)
         name = f"{model_slug(self._config.model)}_{self._run_id}"
-        files = await to_thread.run_sync(create_run, self._config.output_dir, name)
+        files = RunFiles(output_dir=self._config.output_dir, name=name)
         began = False
         try:
+            await to_thread.run_sync(create_run, files.output_dir, name)
             await to_thread.run_sync(sweep_homes, root)
             await to_thread.run_sync(own_homes, run_folder)
             async with AsyncExitStack() as stack:
@@ -151,7 +151,7 @@ class _Bench:
             result = await to_thread.run_sync(derive_result, files)
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-                await to_thread.run_sync(_delete_homes, run_folder, abandon_on_cancel=True)
+                await to_thread.run_sync(remove_homes, run_folder, abandon_on_cancel=True)
                 if not began:
                     await to_thread.run_sync(_delete_run, run_folder, files, abandon_on_cancel=True)
         for problem in result.problems:
@@ -211,6 +211,7 @@ class _Bench:
             emit=self._audience.emit,
             scripted=scripted,
             scripts=self._scripts,
+            timezone=timezone_name(),
         )
         trials = self._prepared.trials
         self._audience.emit(
@@ -239,7 +240,9 @@ class _Bench:
         self, grader: Grader, jobs: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
     ) -> None:
         workers = worker_count(self._config.judge)
-        await run_graders(grader, jobs, records, workers=workers, hurry=self._interrupt.hurry)
+        await run_graders(
+            grader, jobs, records, workers=workers, stop=self._interrupt.stop, hurry=self._interrupt.hurry
+        )
 
 
 async def _agents(
@@ -274,14 +277,9 @@ def _scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
     }
 
 
-def _delete_homes(run_folder: Path) -> None:
-    """Delete the homes, which hold copies of the user's credentials, and the graders' place; workspaces stay."""
-    shutil.rmtree(run_folder / HOMES, ignore_errors=True)
-
-
 def _delete_run(run_folder: Path, files: RunFiles) -> None:
     """Delete what a run has made that never began; folders that hold something else stay."""
-    shutil.rmtree(files.folder, ignore_errors=True)
+    remove_folder(files.folder)
     for folder in (run_folder, files.output_dir):
         with suppress(OSError):
             folder.rmdir()

@@ -10,6 +10,7 @@ from pinchbench.model import Ungraded
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.facts import read_facts
 from pinchbench.results.journal import read_journal
+from pinchbench.results.records import GradeGiven
 from pinchbench.results.store import write_json
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def derive_result(files: RunFiles) -> Result:
             "run": files.name,
         },
         grades=journal.grades,
+        graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
         categories={task_id: task.category for task_id, task in facts.tasks.items()},
         pass_threshold=_threshold(facts.config.get("pass_threshold")),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from anyio import BrokenResourceError, CancelScope, create_memory_object_stream, create_task_group
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Event
     from pinchbench.results.journal import JournalWriter
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -52,8 +54,9 @@ async def _write(
         await write_records(receiver, journal, written)
 
 
-def hand_over(records: MemoryObjectSendStream[Record], record: Record) -> None:
-    """Give a record to the writer. Never waits, so that it works in a cancelled scope as well."""
-    # the writer is gone only when it failed: then its error ends the run, and is the one to be told
+def hand_over(stream: MemoryObjectSendStream[T], item: T) -> None:
+    """Give something to whoever is at the other end. Never waits, so that it works in a cancelled scope as well."""
+    # The writer is gone only when it failed: then its error ends the run, and is the one to be told. The graders are
+    # gone when the grading was ended: the trial stays without a grade.
     with suppress(BrokenResourceError):
-        records.send_nowait(record)
+        stream.send_nowait(item)

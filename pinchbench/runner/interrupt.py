@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRADING_LIMIT_S = 120.0  # for what is left to grade when somebody wants the run to end
 PROPER_END_S = GRACE_S + SWEEP_S + REPORT_MARGIN_S
 STOPPING = (
-    f"no new trials; the running agents are being ended properly, which takes at most {PROPER_END_S:.0f} s, and what"
-    " has finished is graded. Once more kills them and ends the grading."
+    f"no new trials; running agents are ended properly, which takes at most {PROPER_END_S:.0f} s, and what has finished"
+    f" is graded, within {GRADING_LIMIT_S:.0f} s. Once more kills them and ends the grading."
 )
 HURRYING = "Killing the running agents and ending the grading; what is there is being saved. Once more leaves at once."
 

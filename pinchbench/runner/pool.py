@@ -46,8 +46,9 @@ class Pool:
         emit: Callable[[Event], None],
         scripted: ScriptedModel | None,
         scripts: Mapping[str, tuple[ScriptedTurn, ...]],
+        timezone: str,
     ) -> None:
-        """`scripts` holds what the scripted model plays, by task id; empty without one."""
+        """`scripts` holds what the scripted model plays, by task id; empty without one. `timezone` is the agents'."""
         self._config = config
         self._openclaw = openclaw
         self._run_id = run_id
@@ -56,6 +57,8 @@ class Pool:
         self._emit = emit
         self._scripted = scripted
         self._scripts = scripts
+        self._timezone = timezone
+        self._works = False  # whether a trial has said something about the model
 
     async def work(
         self,
@@ -104,11 +107,17 @@ class Pool:
         def done(outcome: Outcome) -> None:
             hand_over(records, TrialFinished(outcome=outcome))
             if outcome.reason.counts:
-                jobs.send_nowait(grade_job(self._run_id, self._files, trial.task, outcome))
-            elif key.task_id == SANITY and self._config.fail_fast and outcome.reason is not Reason.INTERRUPTED:
+                self._works = True
+                hand_over(jobs, grade_job(self._run_id, self._files, trial.task, outcome, timezone=self._timezone))
+            elif self._is_hopeless(outcome):
                 self._interrupt.halt(diagnose(outcome))
 
         await run_trial(trial, place, done)
+
+    def _is_hopeless(self, outcome: Outcome) -> bool:
+        """Whether the rest of the run would end as this trial did. One that already works is past that question."""
+        is_sanity = outcome.key.task_id == SANITY and outcome.reason is not Reason.INTERRUPTED
+        return self._config.fail_fast and is_sanity and not self._works
 
     def _watch(self, slot: int, key: TrialKey) -> Watch:
         def activity(text: str, usage: Usage) -> None:
@@ -124,14 +133,16 @@ class Pool:
         self._scripted.play(slot_name(slot), key, self._scripts[key.task_id][turn])
 
 
-def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome) -> GradeJob:
+def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome, *, timezone: str) -> GradeJob:
     """What the graders need to know of a trial."""
     return GradeJob(
         key=outcome.key,
         task=task,
         evidence=Evidence(folder=files.folder / outcome.evidence),
         workspace=outcome.workspace,
+        transcript_length=outcome.transcript_length,
         ended_at=outcome.ended_at,
+        timezone=timezone,
         timeout_s=outcome.timeout_s,
         marker=f"{run_id}/{outcome.key}/{outcome.attempt}/check",
         not_kept=outcome.not_kept,

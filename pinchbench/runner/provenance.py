@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +31,17 @@ def versions(openclaw: OpenClaw, node: str) -> dict[str, str]:
         "os": platform.platform(),
         "machine": platform.machine(),
     }
+
+
+def timezone_name() -> str:
+    """The name of this machine's time zone as `TZ` takes it; empty when it has none."""
+    if name := os.environ.get("TZ", ""):
+        return name
+    with suppress(OSError):
+        path = Path("/etc/localtime").resolve()
+        if "zoneinfo" in path.parts:
+            return "/".join(path.parts[path.parts.index("zoneinfo") + 1 :])
+    return ""
 
 
 def provenance(
@@ -61,5 +74,6 @@ def provenance(
             )
             for task_id, task in tasks.items()
         },
+        timezone=timezone_name(),
         plan=[(trial.key.task_id, trial.key.repetition) for trial in trials],
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,36 +14,40 @@ import msgspec
 from anyio import create_memory_object_stream, move_on_after, to_thread
 
 from pinchbench.config import JudgeConfig
-from pinchbench.errors import ConfigError, RunInterruptedError
+from pinchbench.errors import ConfigError, RunInterruptedError, SuiteError
+from pinchbench.folders import private_folder
 from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.model import GradingType, RegradeBegan, TrialGraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.results.facts import read_facts
 from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import RegradeStarted
+from pinchbench.results.records import GradeGiven, RegradeStarted
 from pinchbench.results.store import find_run
 from pinchbench.runner.audience import Audience
 from pinchbench.runner.finish import Result, derive_result
 from pinchbench.runner.graders import run_graders, worker_count
 from pinchbench.runner.handover import recording
-from pinchbench.runner.interrupt import Interrupt
+from pinchbench.runner.interrupt import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.pool import grade_job
-from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, own_homes, sweep_homes
+from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, own_homes, remove_homes, sweep_homes
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.select import select_tasks
-from pinchbench.workspace import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from pinchbench.config import RegradeConfig
     from pinchbench.grading.judge import Judge
+    from pinchbench.model import Event, Grade
     from pinchbench.results.facts import RunFacts
     from pinchbench.results.journal import Journal
     from pinchbench.results.store import RunFiles
     from pinchbench.runner.audience import Observer
 
-STOPPING = "no further trial is graded; those under way are finished. Once more ends them."
+STOPPING = (
+    f"no further trial is graded; those under way are finished, within {GRADING_LIMIT_S:.0f} s. Once more ends them."
+)
 HURRYING = "Ending the grading; what is there is being saved. Once more leaves at once."
 
 
@@ -53,7 +56,6 @@ class _Regrading:
     """A run and what of it is to be graded; `remarks` are sentences for the user."""
 
     run_id: str
-    files: RunFiles
     jobs: tuple[GradeJob, ...]
     judge: JudgeConfig | None
     remarks: tuple[str, ...]
@@ -63,108 +65,142 @@ async def regrade(config: RegradeConfig, *, observer: Observer | None = None, ha
     """Grade the trials of a run again, with the tasks and checks as they are now.
 
     Every grade is a new record in the journal, on the disk before `observer` hears of it; the aggregate is then written
-    anew. `Result.interrupted` names the signal that ended the grading early.
+    anew. Where a task is unchanged, a trial that had a score keeps it when it can't be graded now.
+    `Result.interrupted` names the signal that ended the grading early.
 
     Raises ResultsError (no such run, or another process writes it), SuiteError, SelectionError, ConfigError and, for
     an `openclaw:` judge, OpenClawError. A cancellation ends the checks that run and leaves the grades there are.
     """
-    plan = await to_thread.run_sync(_prepare, config)
+    files = await to_thread.run_sync(find_run, config.run, config.output_dir)
     interrupt = Interrupt(STOPPING, HURRYING)
     audience = Audience(observer, interrupt)
-    return await audience.attend(partial(_run, config, plan, interrupt, audience), handle_signals=handle_signals)
+    return await audience.attend(partial(_run, config, files, interrupt, audience), handle_signals=handle_signals)
 
 
-async def _run(config: RegradeConfig, plan: _Regrading, interrupt: Interrupt, audience: Audience) -> Result:
-    for remark in plan.remarks:
-        audience.tell(remark)
+async def _run(config: RegradeConfig, files: RunFiles, interrupt: Interrupt, audience: Audience) -> Result:
     root = await to_thread.run_sync(private_folder, config.run_root)
     await to_thread.run_sync(sweep_homes, root)
     folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="regrade-", dir=root)))
+    given: list[Grade] = []
     try:
         await to_thread.run_sync(own_homes, folder)
-        scratch = await to_thread.run_sync(private_folder, folder / HOMES / SCRATCH)
         async with AsyncExitStack() as stack:
-            journal = stack.enter_context(JournalWriter(plan.files.journal, go_on=True))
+            # the lock comes first: what is read from here on stays as it is
+            journal = stack.enter_context(JournalWriter(files.journal, go_on=True))
+            plan = await to_thread.run_sync(_prepare, config, files)
+            for remark in plan.remarks:
+                audience.tell(remark)
             judge: Judge | None = None
             with interrupt.setup:
-                openclaw = None
-                if plan.judge is not None and plan.judge.is_openclaw:
-                    openclaw = await ask_message_file(await find_openclaw(config.openclaw))
-                place = folder / HOMES
-                judge = await stack.enter_async_context(
-                    open_judge(plan.judge, openclaw=openclaw, folder=place, run_id=plan.run_id)
-                )
+                judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
             if interrupt.signal is not None:
                 raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
-            grader = Grader(judge=judge, scratch=scratch)
-            await _grade(plan, grader, journal, interrupt, audience)
-        result = await to_thread.run_sync(derive_result, plan.files)
+            scratch = await to_thread.run_sync(private_folder, folder / HOMES / SCRATCH)
+            audience.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
+            given = await _grade(plan, Grader(judge=judge, scratch=scratch), journal, interrupt, audience)
+        result = await to_thread.run_sync(derive_result, files)
     finally:
         with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True), abandon_on_cancel=True)
-    for problem in result.problems:
+            await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
+    for problem in (*result.problems, *_kept(given, result)):
         audience.tell(problem)
     return replace(result, interrupted=interrupt.signal_name)
 
 
+@asynccontextmanager
+async def _judge(plan: _Regrading, openclaw: str | None, folder: Path) -> AsyncGenerator[Judge | None]:
+    found = None
+    if plan.judge is not None and plan.judge.is_openclaw:
+        found = await ask_message_file(await find_openclaw(openclaw))
+    async with open_judge(plan.judge, openclaw=found, folder=folder, run_id=plan.run_id) as judge:
+        yield judge
+
+
 async def _grade(
     plan: _Regrading, grader: Grader, journal: JournalWriter, interrupt: Interrupt, audience: Audience
-) -> None:
+) -> list[Grade]:
+    """Grade all there is to grade; return the new grades, which are in the journal by then."""
     sender, jobs = create_memory_object_stream[GradeJob](max(1, len(plan.jobs)))
     with sender:
         for job in plan.jobs:
             sender.send_nowait(job)
     asked = asdict(plan.judge) if plan.judge is not None else None
-    async with recording(journal, audience.emit) as records:
+    given: list[Grade] = []
+
+    def show(event: Event) -> None:
+        if isinstance(event, TrialGraded):
+            given.append(event.grade)
+        audience.emit(event)
+
+    async with recording(journal, show) as records:
         records.send_nowait(RegradeStarted(at=time.time(), trials=len(plan.jobs), judge=asked))
         await run_graders(
             grader,
             jobs,
             records.clone(),
             workers=worker_count(plan.judge),
-            hurry=interrupt.hurry,
             stop=interrupt.stop,
+            hurry=interrupt.hurry,
+            begin_no_more=True,
         )
+    return given
 
 
-def _prepare(config: RegradeConfig) -> _Regrading:
-    files = find_run(config.run, config.output_dir)
+def _kept(given: Sequence[Grade], result: Result) -> Iterator[str]:
+    """Say which trials could not be graded now and keep the score they had."""
+    for grade in given:
+        before = result.grades[grade.key]
+        if grade.score is None and grade.ungraded is not None and before.score is not None:
+            yield f"{grade.key}: {grade.ungraded.value}; its earlier score of {before.score:.2f} stays."
+
+
+def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
     facts = read_facts(files.provenance)
     journal = read_journal(files.journal)
     root = config.tasks_dir or Path(str(facts.suite["folder"]))
-    # broken files of tasks that were not run are nobody's business here
-    suite = load_suite(root, skip_broken=True).suite
-    tasks = {task.task_id: task for task in select_tasks(suite, config.suite) if task.task_id in facts.tasks}
+    loaded = load_suite(root, skip_broken=True)
+    tasks = {task.task_id: task for task in select_tasks(loaded.suite, config.suite) if task.task_id in facts.tasks}
     if not tasks:
         raise ConfigError(f"--suite {config.suite} names no task of the run {files.name}.")
+    missing = sorted(facts.tasks.keys() - {task.task_id for task in loaded.suite.tasks})
+    # a task that was to be mended and is not; broken files of others are nobody's business here
+    if broken := [problem for problem in loaded.problems if problem.path.stem in missing]:
+        raise SuiteError("\n".join(map(str, broken)))
     graded = {key for key, grade in journal.grades.items() if grade.score is not None} if config.only_ungraded else ()
     latest = {outcome.key: outcome for outcome in journal.outcomes}
     jobs = tuple(
-        grade_job(facts.run_id, files, tasks[key.task_id], outcome)
+        grade_job(facts.run_id, files, tasks[key.task_id], outcome, timezone=facts.timezone)
         for key in facts.keys
         if key.task_id in tasks and (outcome := latest.get(key)) and outcome.reason.counts and key not in graded
     )
     changed = [task_id for task_id, task in tasks.items() if task.digest != facts.tasks[task_id].digest]
-    missing = sorted(facts.tasks.keys() - {task.task_id for task in suite.tasks})
+    needs_judge = any(job.task.grading_type is not GradingType.AUTOMATED for job in jobs)
     return _Regrading(
         run_id=facts.run_id,
-        files=files,
         jobs=jobs,
-        judge=config.judge or _last_judge(journal, facts),
-        remarks=(*_remarks(changed, missing), f"{files.name}: {len(jobs)} trials are graded again."),
+        judge=(config.judge or _last_judge(journal, facts)) if needs_judge else None,
+        remarks=tuple(_remarks(changed, missing)),
     )
 
 
 def _last_judge(journal: Journal, facts: RunFacts) -> JudgeConfig | None:
-    asked = [record.judge for record in journal.records if isinstance(record, RegradeStarted) and record.judge]
-    last = asked[-1] if asked else facts.config.get("judge")
-    return msgspec.convert(last, JudgeConfig) if isinstance(last, dict) else None
+    """The judge that gave a score last; where none did, the one that was asked last."""
+    asked = facts.config.get("judge")
+    proven: object = None
+    for record in journal.records:
+        if isinstance(record, RegradeStarted):
+            asked = record.judge or asked
+        elif isinstance(record, GradeGiven) and record.grade.judge is not None and record.grade.judge.score is not None:
+            proven = asked
+    last = proven or asked
+    try:
+        return msgspec.convert(last, JudgeConfig) if isinstance(last, dict) else None
+    except ConfigError as error:
+        raise ConfigError(f"The judge of this run can't be asked again; name one with --judge. {error}") from error
 
 
-def _remarks(changed: Sequence[str], missing: Sequence[str]) -> Sequence[str]:
-    remarks = []
+def _remarks(changed: Sequence[str], missing: Sequence[str]) -> Iterator[str]:
     if changed:
-        remarks.append(f"Changed since the run, and graded as they are now: {', '.join(changed)}.")
+        yield f"Changed since the run, and graded as they are now: {', '.join(changed)}."
     if missing:
-        remarks.append(f"No longer in the suite, and left as they were: {', '.join(missing)}.")
-    return remarks
+        yield f"No longer in the suite, and left as they were: {', '.join(missing)}."

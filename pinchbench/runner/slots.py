@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
+import time
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,12 @@ from anyio import move_on_after, to_thread
 
 from pinchbench.config import Isolation
 from pinchbench.errors import ConfigError
+from pinchbench.folders import private_folder, remove_folder
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.credentials import UserState, private_environment, read_user_state
 from pinchbench.openclaw.home import clone, ensure_shared, make_template
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.leftovers import identity, is_alive
-from pinchbench.workspace import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 HOMES = ".homes"
 SCRATCH = "grading"  # where checks run: beside the homes, so that a dead runner's is swept with them
 OWNER = "owner"
+NAMELESS_S = 600.0  # homes get their owner's name in the moment they are made
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
 CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
 
@@ -111,12 +112,30 @@ def own_homes(run_folder: Path) -> None:
     fresh.rename(homes / OWNER)  # at once, or another run's sweep could read half a name and delete living homes
 
 
+def remove_homes(run_folder: Path) -> None:
+    """Remove the homes, which hold copies of the user's credentials, and the graders' place; workspaces stay. Blocks.
+
+    What can't be removed now keeps its owner's name, so that a later sweep tries again. An empty folder goes as well.
+    """
+    remove_folder(run_folder / HOMES, last=OWNER)
+    with suppress(OSError):
+        run_folder.rmdir()
+
+
 def sweep_homes(run_root: Path) -> None:
-    """Delete the homes that dead runners have left below a run root: they hold copies of credentials. Blocks."""
+    """Remove the homes that dead runners have left below a run root. Blocks."""
     for homes in run_root.glob(f"*/{HOMES}"):
         with suppress(OSError):
-            if not is_alive((homes / OWNER).read_text(encoding="utf-8")):
-                shutil.rmtree(homes)
+            if not _is_owned(homes):
+                remove_homes(homes.parent)
+
+
+def _is_owned(homes: Path) -> bool:
+    """Whether their runner lives. Homes without a name on them are being made, or their maker died in that moment."""
+    try:
+        return is_alive((homes / OWNER).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return time.time() - homes.stat().st_mtime < NAMELESS_S
 
 
 @asynccontextmanager
@@ -139,7 +158,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
         yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
     finally:
         with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True), abandon_on_cancel=True)
+            await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
 
 
 def _provider(config: RunConfig, scripted: ScriptedModel | None, slot: str) -> tuple[str, Json] | None:

@@ -12,6 +12,7 @@ import pytest
 from anyio import fail_after
 
 from pinchbench.grading.checks import CheckJob, run_check
+from pinchbench.openclaw.transcript import parse_line
 from pinchbench.snapshot import keep_workspace
 
 if TYPE_CHECKING:
@@ -49,13 +50,15 @@ class Desk:
             transcript=self._transcript,
             archive=archive,
             workspace=str(self.workspace),
+            transcript_length=0,
             now=NOW,
             scratch=self.scratch,
             log=self.log,
             marker=self.marker,
             timeout_s=30.0,
         )
-        return replace(job, **changes)  # type: ignore[arg-type]
+        job = replace(job, **changes)  # type: ignore[arg-type]
+        return replace(job, transcript_length=_count(job.transcript)) if "transcript_length" not in changes else job
 
     async def check(self, code: str, **changes: object) -> CheckGrade:
         """Run a check that must come to its end."""
@@ -65,6 +68,11 @@ class Desk:
     def said(self) -> str:
         """Return what is in the check's log."""
         return self.log.read_text("utf-8") if self.log.exists() else ""
+
+
+def _count(transcript: Path) -> int:
+    lines = transcript.read_bytes().split(b"\n") if transcript.is_file() else []
+    return sum(len(parse_line(line).events) for line in lines)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from anyio import fail_after
 
 from fakes import until
-from pinchbench.grading.evidence import FILE_BYTES, make_question
+from pinchbench.grading.evidence import FILE_BYTES, FILES_BYTES, make_question
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Task, TrialKey, Turn, Ungraded, WorkspaceFile
 from pinchbench.openclaw.task_result import Evidence
@@ -68,6 +68,7 @@ def a_job(folder: Path, kind: GradingType, files: tuple[WorkspaceFile, ...] = ()
         task=task,
         evidence=evidence,
         workspace=str(workspace),
+        transcript_length=2,
         ended_at=1_000_000_000.0,
         timeout_s=30,
         marker="test-grader",
@@ -161,9 +162,26 @@ def test_the_judge_is_told_which_files_are_the_tasks_own(tmp_path: Path) -> None
         WorkspaceFile(dest="note.md", content="a note"),
     )
     job = a_job(tmp_path, GradingType.LLM_JUDGE, files)
-    material = make_question(job.task, job.evidence).material
+    material = make_question(job.task, job.evidence, transcript_length=2).material
     places = {name: material.index(name) for name in ("changed.txt", "new.txt", "same.txt", "long.csv", "note.md")}
     # what the agent made or changed comes first
     assert max(places["changed.txt"], places["new.txt"]) < min(
         places["same.txt"], places["long.csv"], places["note.md"]
     )
+
+
+def test_a_heap_of_long_files_does_not_hide_a_short_one(tmp_path: Path) -> None:
+    heap = tmp_path / "workspace" / "cache"
+    heap.mkdir(parents=True)
+    for number in range(FILES_BYTES // FILE_BYTES + 6):
+        (heap / f"{number:03}.log").write_text("x" * FILE_BYTES, encoding="utf-8")
+    source = tmp_path / "given.log"
+    source.write_text("y" * FILE_BYTES, encoding="utf-8")
+    (tmp_path / "workspace" / "out").mkdir()
+    (tmp_path / "workspace" / "out" / "report.md").write_text("THE REPORT", encoding="utf-8")
+    job = a_job(tmp_path, GradingType.LLM_JUDGE, (WorkspaceFile(dest="cache/069.log", source=source),))
+    question = make_question(job.task, job.evidence, transcript_length=2)
+    assert "THE REPORT" in question.material
+    assert question.cut[-1] == "the contents of 7 files that had no room to be read"
+    # nobody has compared it with the task's own
+    assert f"- cache/069.log: {FILE_BYTES} bytes, not shown: too large\n" in question.material

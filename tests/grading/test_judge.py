@@ -47,7 +47,7 @@ from pinchbench.grading.judge import (
 from pinchbench.grading.judge_cache import JudgeCache
 from pinchbench.grading.judge_http import Patience, open_http_judge
 from pinchbench.grading.judge_reply import Verdict
-from pinchbench.grading.judge_text import PROMPT_VERSION, Question
+from pinchbench.grading.judge_text import PROMPT_VERSION, Criterion, Question
 from pinchbench.model import JudgeGrade, Ungraded, Usage
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ BEHAVIOURS: Mapping[str, tuple[Sequence[Answer], float | Ungraded, int, int]] = 
     "out of range, then good": ([out_of_range(), good()], 0.8, 2, 2),
     "empty": ([empty()], UNREADABLE, 2, 2),
     "not JSON": ([not_json()], UNREADABLE, 2, 0),
+    "broken off": ([replace(good(), finish="error")], UNREADABLE, 2, 2),
+    "broken off, then good": ([replace(good(), finish="error"), good()], 0.8, 2, 2),
+    "filtered": ([replace(good(), finish="content_filter")], UNREADABLE, 2, 2),
+    "filtered whole": ([replace(empty(), finish="content_filter")], UNREADABLE, 2, 2),
     "wrong usage": ([wrong_usage()], 0.8, 1, 1),
     "slow": ([slow()], UNREACHABLE, ATTEMPTS, 0),
     "slow, then good": ([slow(), good()], 0.8, 2, 1),
@@ -169,6 +173,29 @@ async def test_a_judge_is_told_once_what_was_wrong() -> None:
     assert second[3]["role"] == "user"
     assert "85" in second[3]["content"]
     assert (made.reply, made.usage) == ("", ONE_CALL + ONE_CALL)
+
+
+CAPPED = replace(QUESTION, criteria=(Criterion(name="Facts", weight=0.6), Criterion(name="Form", weight=0.4)))
+VETO = Answer(text=verdict(0.0, {"Facts": 0.9, "Form": 0.9}, notes="Copied, so the total is 0."))
+
+
+async def test_a_veto_is_asked_about_once_and_then_counts(tmp_path: Path) -> None:
+    cache = JudgeCache(tmp_path)
+    async with judge_of(VETO, cache=cache) as (fake, judge):
+        made, again = await grade(judge, CAPPED), await grade(judge, CAPPED)
+
+    assert (made.score, made.calls, len(fake.requests)) == (0.0, 2, 2)
+    assert (again.score, again.cached) == (0.0, 1)
+    asked = fake.requests[1].messages[3]["content"]
+    assert "total is 0" in asked
+    assert "0.9" in asked
+    assert any("0.9" in note and "counts" in note for note in made.notes)
+
+
+async def test_a_total_that_was_a_slip_is_mended_by_the_judge() -> None:
+    async with judge_of(VETO, good(0.9, {"Facts": 0.9, "Form": 0.9})) as (_, judge):
+        made = await grade(judge, CAPPED)
+    assert (made.score, made.calls, made.notes) == (0.9, 2, ("Fine work.",))
 
 
 async def test_an_endpoint_is_not_shown_what_was_no_reply() -> None:

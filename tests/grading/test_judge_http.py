@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 import pytest
+import stamina.instrumentation
 from anyio import create_task_group, create_tcp_listener, fail_after
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,9 +39,13 @@ from pinchbench.config import JudgeConfig
 from pinchbench.errors import ConfigError
 from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Message, Reply, Role
 from pinchbench.grading.judge_http import HttpJudge, Patience, is_loopback, open_http_judge
+from pinchbench.grading.judge_text import Criterion, Question, response_schema
 from pinchbench.grading.judge_wire import (
+    FEWER_TOKENS,
+    LEAST_TOKENS,
     LONGEST_RETRY_AFTER_S,
     MAX_COUNT,
+    MAX_TOKENS,
     Complaint,
     Wishes,
     effective_status,
@@ -52,7 +57,7 @@ from pinchbench.grading.judge_wire import Answer as HttpAnswer
 from pinchbench.model import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterator
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +66,6 @@ SCHEMA: dict[str, object] = {"type": "object", "properties": {"total": {"type": 
 CONVERSATION = (Message(role=Role.SYSTEM, text="You judge."), Message(role=Role.USER, text="Grüße \ud800 🦀"))
 ATTEMPTS = 3
 AT_ONCE = Patience(attempts=ATTEMPTS, first_wait_s=0, jitter_s=0)
-NEVER_BY_ITSELF = Patience(attempts=2, first_wait_s=600, longest_wait_s=600, jitter_s=0)
 NOW = datetime(2026, 11, 22, 1, 2, 3, tzinfo=UTC)
 
 
@@ -80,9 +84,9 @@ async def judge_of(*answers: Answer, patience: Patience = AT_ONCE) -> AsyncGener
         yield fake, judge
 
 
-async def ask(judge: HttpJudge) -> Reply:
+async def ask(judge: HttpJudge, about: str = "") -> Reply:
     with fail_after(10):
-        return await judge.ask(CONVERSATION, SCHEMA)
+        return await judge.ask((*CONVERSATION, Message(role=Role.USER, text=about)) if about else CONVERSATION, SCHEMA)
 
 
 async def test_a_request_holds_all_that_makes_a_judge_repeatable() -> None:
@@ -248,6 +252,133 @@ async def test_a_wish_that_an_endpoint_refuses_is_given_up(
     assert (reply.text, reply.calls) == (verdict(), 2)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid JSON payload received. Unknown name 'additionalProperties' at 'generation_config.response_schema'",
+        "The provided JSON schema contains features not supported by xgrammar.",
+        "Failed to parse grammar",
+        "output_config.format.schema: for 'object' type, 'additionalProperties' must be explicitly set to false",
+        "tools.0.custom.input_schema.properties: property keys should match a pattern",
+        "This model does not support the response format 'json schema'",
+        "This model does not support structured output",
+        "JSON mode is not supported by this model",
+        "json-object is no known type",
+    ],
+)
+def test_all_the_words_for_the_format_are_known(message: str) -> None:
+    for text in (message, message.upper()):
+        assert Wishes().lowered(400, Complaint(message=text, whole=text)) == Wishes(format=1)
+
+
+LENGTHS = [
+    "The maximum context length is 32768 tokens. You requested 36384 tokens (20000 in messages, 16384 in the completion).",
+    "'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 32768 tokens.",
+    "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000",
+]
+
+
+@pytest.mark.parametrize("message", [*LENGTHS, f"{LENGTHS[0]} (response_format: json_schema)"])
+async def test_a_reply_that_has_no_room_beside_the_question_is_asked_for_without_a_limit(message: str) -> None:
+    def choose(asked: Asked) -> Answer:
+        limited = {"max_tokens", "max_completion_tokens"} & asked.body.keys()
+        return failing(400, message, param="messages") if limited else good()
+
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+        assert (await ask(judge)).calls == 2
+    assert fake.requests[-1].body["response_format"]["type"] == "json_schema"
+
+
+async def test_a_question_that_is_itself_too_long_is_refused() -> None:
+    async with judge_of(failing(400, LENGTHS[0])) as (_, judge):
+        with pytest.raises(JudgeRefusedError, match="maximum context length") as raised:
+            await ask(judge)
+    assert (raised.value.calls, raised.value.lasting) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("message", "limit"),
+    [
+        ("max tokens must be at most 4096", 1),
+        ("max-output-tokens is out of range", 1),
+        ("This model supports a maximum of 4096 output tokens", 1),
+        ("at most 4096 are allowed; the max is 4096 completion tokens", 1),
+        ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", 1),
+        ("the request exceeds the available context size", 2),
+    ],
+)
+def test_all_the_words_for_the_limit_are_known(message: str, limit: int) -> None:
+    assert Wishes().lowered(400, Complaint(message=message, whole=message)) == Wishes(limit=limit)
+
+
+@pytest.mark.parametrize("answer", [failing(400, "Request contains an invalid argument."), Answer(status=422)])
+async def test_a_refusal_that_names_nothing_costs_the_format_once(answer: Answer) -> None:
+    def choose(asked: Asked) -> Answer:
+        return answer if "response_format" in asked.body else good()
+
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+        assert [(await ask(judge)).calls for _ in range(2)] == [2, 1]
+    assert fake.requests[-1].body == {
+        name: value for name, value in fake.requests[0].body.items() if name != "response_format"
+    }
+
+
+@pytest.mark.parametrize("criteria", [(), (Criterion(name="Clarity"),)])
+async def test_an_endpoint_that_knows_no_empty_objects_is_asked_for_none(criteria: tuple[Criterion, ...]) -> None:
+    def has_empty_object(schema: dict[str, Any]) -> bool:
+        inner = schema.get("properties", {"": {}})
+        return not inner or any(has_empty_object(one) for one in inner.values() if one)
+
+    def choose(asked: Asked) -> Answer:
+        schema = asked.body["response_format"]["json_schema"]["schema"]
+        return failing(404, "should be non-empty for OBJECT type") if has_empty_object(schema) else good()
+
+    schema = response_schema(Question(system="s", material="m", criteria=criteria))
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+        with fail_after(10):
+            assert (await judge.ask(CONVERSATION, schema)).calls == 1
+    assert schema["required"] == (["notes", "scores", "total"] if criteria else ["notes", "total"])
+
+
+CREDITS = "This request requires more credits, or fewer max_tokens. You requested up to 16384 tokens"
+
+
+@pytest.mark.parametrize(
+    ("message", "most"),
+    [
+        (f"{CREDITS}, but can only afford 900", 900),
+        (f"{CREDITS}, but can only afford 1,900.", 1900),
+        (CREDITS, FEWER_TOKENS),
+    ],
+)
+async def test_no_more_tokens_are_asked_for_than_the_account_can_pay(message: str, most: int) -> None:
+    def choose(asked: Asked) -> Answer:
+        return failing(402, message) if asked.body["max_tokens"] > most else good()
+
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+        assert (await ask(judge)).calls == 2
+        await ask(judge)
+    limits = [asked.body["max_tokens"] for asked in fake.requests]
+    assert limits == [MAX_TOKENS, most, MAX_TOKENS, most]  # the account may have been filled up meanwhile
+    assert "response_format" in fake.requests[-1].body
+
+
+@pytest.mark.parametrize(
+    ("message", "calls"),
+    [
+        (f"{CREDITS}, but can only afford {LEAST_TOKENS - 1}", 1),
+        (f"{CREDITS}, but can only afford {MAX_TOKENS}", 1),
+        (f"{CREDITS}, but can only afford 9000", 2),
+        ("Insufficient credits. Add more using your account's page.", 1),
+    ],
+)
+async def test_an_account_that_cannot_pay_for_a_verdict_has_no_credit_left(message: str, calls: int) -> None:
+    async with judge_of(failing(402, message)) as (_, judge):
+        with pytest.raises(JudgeRefusedError, match="no credit left") as raised:
+            await ask(judge)
+    assert (raised.value.calls, raised.value.lasting) == (calls, True)
+
+
 async def test_all_wishes_can_be_given_up_one_after_another() -> None:
     refusals = [failing(400, name) for name in ("response_format", "json_object", "temperature", "max_tokens")]
     async with judge_of(*refusals, failing(422, "max_completion_tokens"), good()) as (fake, judge):
@@ -275,15 +406,24 @@ async def test_a_pydantic_endpoint_names_the_parameter_in_its_own_way() -> None:
     assert fake.requests[-1].body["response_format"] == {"type": "json_object"}
 
 
-@given(texts=st.lists(st.sampled_from(["response_format", "max_tokens", "temperature", "no", "json_mode"]) | st.text()))
-def test_giving_up_comes_to_an_end(texts: list[str]) -> None:
+@given(
+    complaints=st.lists(
+        st.tuples(
+            st.sampled_from([400, 402, 404, 422]),
+            st.sampled_from(["response_format", "max_tokens", "temperature", "no", "json_mode", LENGTHS[0], CREDITS])
+            | st.text(),
+        )
+    )
+)
+def test_giving_up_comes_to_an_end(complaints: list[tuple[int, str]]) -> None:
     wishes, steps = Wishes(), 0
-    for text in texts * 10:
-        lower = wishes.lowered(Complaint(message=text, whole=text))
+    for status, text in complaints * 10:
+        lower = wishes.lowered(status, Complaint(message=text, whole=text))
         if lower is not None:
-            assert lower.meet(wishes) == lower != wishes
+            assert lower != wishes
+            assert lower.meet(wishes) == replace(lower, most=MAX_TOKENS)
             wishes, steps = lower, steps + 1
-    assert steps <= 5
+    assert steps <= 6
 
 
 # --- trying again ---
@@ -309,10 +449,44 @@ async def test_a_gateway_that_wraps_a_failure_into_a_good_status_is_tried_again(
         assert (await ask(judge)).calls == 2
 
 
-@pytest.mark.parametrize("value", ["0", "-5", format_datetime(NOW - timedelta(days=300), usegmt=True)])
-async def test_an_endpoint_says_itself_when_to_come_back(value: str) -> None:
-    async with judge_of(failing(429, retry_after=value), good(), patience=NEVER_BY_ITSELF) as (_, judge):
-        assert (await ask(judge)).calls == 2
+@pytest.fixture
+def waits() -> Iterator[list[float]]:
+    """How long the client waits before each further attempt, in seconds."""
+    found: list[float] = []
+    stamina.instrumentation.set_on_retry_hooks([lambda details: found.append(round(details.wait_for, 6))])
+    yield found
+    stamina.instrumentation.set_on_retry_hooks(None)
+
+
+A_YEAR_AGO = format_datetime(NOW - timedelta(days=300), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("0", [0.001, 0.002, 0.004, 0.005]),
+        ("-5", [0.001, 0.002, 0.004, 0.005]),
+        (A_YEAR_AGO, [0.001, 0.002, 0.004, 0.005]),
+        ("soon", [0.001, 0.002, 0.004, 0.005]),
+        ("0.003", [0.003, 0.003, 0.004, 0.005]),
+        ("0.006", [0.006, 0.006, 0.006, 0.006]),
+    ],
+)
+async def test_an_endpoint_is_left_alone_as_long_as_it_says_but_never_for_less_than_usual(
+    value: str, expected: list[float], waits: list[float]
+) -> None:
+    patience = Patience(attempts=5, first_wait_s=0.001, longest_wait_s=0.005, jitter_s=0)
+    async with judge_of(*[failing(429, retry_after=value)] * 4, good(), patience=patience) as (_, judge):
+        assert (await ask(judge)).calls == 5
+    assert waits == expected
+
+
+async def test_those_who_are_told_to_come_back_do_not_come_back_together(waits: list[float]) -> None:
+    patience = Patience(attempts=20, first_wait_s=0, jitter_s=0.001)
+    async with judge_of(*[failing(429, retry_after="0")] * 19, good(), patience=patience) as (_, judge):
+        assert (await ask(judge)).calls == 20
+    assert len(set(waits)) > 1
+    assert all(0 <= wait <= 0.001 for wait in waits)
 
 
 @pytest.mark.parametrize(
@@ -402,20 +576,20 @@ async def test_retries_are_not_written_to_the_terminal(
 @pytest.mark.parametrize(
     ("answer", "lasting", "said"),
     [
-        (failing(400, "context too long"), False, "status 400 (context too long)."),
+        (failing(400, "flagged"), False, "status 400 (flagged)."),
         (failing(401, "bad key"), True, "status 401 (bad key). Check the key in JUDGE_KEY."),
         (failing(402, "pay"), True, "status 402 (pay). The account has no credit left."),
-        (failing(403, "not yours"), True, "status 403 (not yours). Check the key in JUDGE_KEY."),
+        (failing(403, "not yours"), False, "status 403 (not yours). Check the key in JUDGE_KEY."),
         (failing(403, "input was flagged by moderation"), False, "moderation"),
-        (failing(404, "no such model"), True, "status 404 (no such model). Check --judge and --judge-base-url."),
+        (failing(404, "no such model"), False, "status 404 (no such model). Check --judge and --judge-base-url."),
         (failing(413, "too large"), False, "status 413 (too large)."),
-        (failing(422, "unprocessable"), False, "status 422 (unprocessable)."),
         (failing(501, "not here"), False, "status 501 (not here)."),
         (failing(429, "plan", code="insufficient_quota"), True, "status 429 (plan). The account has no credit left."),
+        (failing(400, "plan", code="insufficient_quota"), True, "status 400 (plan). The account has no credit left."),
         (failing(307, "moved", location="http://127.0.0.1/elsewhere"), True, "It points to http://127.0.0.1/elsewhere"),
-        (failing(400, "x" * 10_000), False, f"status 400 ({'x' * 500})."),
-        (Answer(status=400, body=b'{"error": "plain"}'), False, "status 400 (plain)."),
-        (Answer(status=400, body=b'[{"error": {"message": "listed"}}]'), False, "listed"),
+        (failing(404, "x" * 10_000), False, f"status 404 ({'x' * 500})."),
+        (Answer(status=404, body=b'{"error": "plain"}'), False, "status 404 (plain)."),
+        (Answer(status=404, body=b'[{"error": {"message": "listed"}}]'), False, "listed"),
         (Answer(status=418, body=b""), False, "refused: status 418."),
     ],
 )
@@ -426,6 +600,40 @@ async def test_a_refusal_is_not_tried_again(answer: Answer, lasting: bool, said:
 
     assert said in str(raised.value)
     assert (raised.value.lasting, raised.value.calls, len(fake.requests)) == (lasting, 1, 1)
+
+
+async def refusals(judge: HttpJudge, *about: str) -> list[bool]:
+    """Ask questions that are refused; which of the refusals are lasting."""
+    found = []
+    for one in about:
+        with pytest.raises(JudgeRefusedError) as raised:
+            await ask(judge, one)
+        found.append(raised.value.lasting)
+    return found
+
+
+@pytest.mark.parametrize("status", [403, 404, 405])
+async def test_a_refusal_that_may_be_about_the_question_lasts_when_another_question_meets_it_too(status: int) -> None:
+    async with judge_of(failing(status)) as (_, judge):
+        assert await refusals(judge, "one", "two", "three") == [False, True, True]
+
+
+async def test_several_votes_on_one_question_are_refused_as_one() -> None:
+    async with judge_of(failing(403, "<h1>Blocked</h1>")) as (_, judge):
+        assert await refusals(judge, "one", "one", "one", "two") == [False, False, False, True]
+
+
+@pytest.mark.parametrize("status", [403, 404, 405])
+async def test_an_endpoint_that_has_answered_is_asked_the_next_question_whatever_it_refused(status: int) -> None:
+    async with judge_of(good(), failing(status), failing(status), failing(status), good()) as (_, judge):
+        await ask(judge)
+        assert await refusals(judge, "one", "two", "three") == [False, False, False]
+        assert (await ask(judge)).calls == 1
+
+
+async def test_what_is_filtered_says_nothing_about_the_account() -> None:
+    async with judge_of(failing(403, "flagged by moderation")) as (_, judge):
+        assert await refusals(judge, "one", "two", "three") == [False, False, False]
 
 
 @pytest.mark.parametrize("answer", [failing(401, f"no such key: {KEY}"), failing(500, KEY), failing(302, location=KEY)])

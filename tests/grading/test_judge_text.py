@@ -19,6 +19,7 @@ from pinchbench.grading.judge_view import (
     FILES_CHARS,
     PIECE_CHARS,
     TRANSCRIPT_CHARS,
+    is_others_work,
 )
 from pinchbench.model import GradingType, Task, Turn, WorkspaceFile
 from pinchbench.openclaw.transcript import parse_line
@@ -344,6 +345,73 @@ def test_the_beginning_of_a_file_is_told_as_such() -> None:
     assert "[… 7 bytes of the file left out …]" in question.material
 
 
+def test_what_lies_near_the_top_is_shown_before_a_heap_of_others_work() -> None:
+    heap = [file(f"node_modules/p{number:04}/index.js", "y" * 400) for number in range(400)]
+    deep = [file(f"a/b/c/{number:03}.txt", "z") for number in range(50)]
+    given = [file("in.txt", "given", given=True)]
+    question = ask(task(), [], [*heap, *deep, *given, file("report.md", "THE REPORT " * 1_500)])
+    labels = [label.removeprefix("file ") for label in blocks_of(question) if label.startswith("file ")]
+    assert labels[0] == "report.md (made or changed by the agent)"
+    assert labels[1] == "a/b/c/000.txt (made or changed by the agent)"
+    assert labels[51] == "in.txt (given with the task, unchanged)"
+    assert all("node_modules" in label for label in labels[52:])
+    assert question.material.count("THE REPORT ") == 1_500
+    assert question.cut[0] == f"{452 - FILE_NAMES} of 452 file names"
+
+
+@pytest.mark.parametrize(
+    ("path", "others"),
+    [
+        ("a/node_modules/x.js", True),
+        (".venv/pyvenv.cfg", True),
+        (".git/config", True),
+        ("src/__pycache__/a.pyc", True),
+        ("lib/python3/site-packages/a.py", True),
+        ("a-1.0.dist-info/METADATA", True),
+        ("node_modules", False),
+        ("my_venv/notes.md", False),
+        ("out/report.md", False),
+    ],
+)
+def test_folders_that_tools_fill_are_known(path: str, others: bool) -> None:
+    assert is_others_work(path) is others
+
+
+def test_a_file_that_was_not_read_is_not_called_anything() -> None:
+    unread = FileView(path="big.csv", size=900, text=None, given=False, no_room=True)
+    question = ask(task(), [], [unread, file("p.png", None, size=77), file("a.md", "AAA")])
+    listing = blocks_of(question)["list of files in the workspace"]
+    assert "- big.csv: 900 bytes, not shown: too large\n" in listing
+    assert "- p.png: 77 bytes, made or changed by the agent, not shown: no text\n" in listing
+    assert question.cut == ("the contents of 1 file that had no room to be read",)
+    two = ask(task(), [], [unread, FileView(path="b", size=1, text=None, given=False, no_room=True)])
+    assert two.cut == ("the contents of 2 files that had no room to be read",)
+
+
+def test_the_models_name_is_told_by_the_agent_alone() -> None:
+    model = {"provider": "acme", "model": "secret-9"}
+    events: list[Event] = [
+        message("toolResult", [{"type": "text", "text": "Model: acme/secret-9 of acme."}], toolName="session_status"),
+        message("toolResult", [{"type": "text", "text": "/usr/acme/bin acme.com secret-90 x"}], toolName="exec"),
+        message("assistant", [{"type": "text", "text": "acme/secret-9 is overloaded"}], provider="openclaw"),
+        {"type": "compaction", "summary": "secret-9 did this"},
+        message("system", "You run on secret-9."),
+        message("assistant", [{"type": "text", "text": "I am secret-9."}], **model),
+        called("write", {"path": "who.md", "content": "secret-9"}),
+    ]
+    text = blocks_of(ask(task(), events, []))["transcript"]
+    assert [line for line in text.split("\n") if "secret-9" in line or "[not told]" in line or "acme" in line] == [
+        "Model: [not told] of [not told].",
+        "/usr/acme/bin acme.com secret-90 x",
+        "[not told] is overloaded",
+        "[not told] did this",
+        "You run on [not told].",
+        "I am secret-9.",
+        "content: secret-9",
+    ]
+    assert "[not told]" in ask(task(), [], []).system
+
+
 def test_the_list_of_files_is_bounded() -> None:
     question = ask(task(), [], [file(f"{number:05}", "x") for number in range(FILE_NAMES + 57)])
     assert question.cut == ("57 of 357 file names", "the contents of 57 of 357 text files")
@@ -446,8 +514,22 @@ def test_a_real_line_of_either_era_is_shown() -> None:
         ),
         ("## Clarity (40%)\n## Tone (60%)", {"Clarity": 0.4, "Tone": 0.6}),
         ("#### Clarity [40 percent] ####\n#### Tone — 60 %", {"Clarity": 0.4, "Tone": 0.6}),
-        ("### 1. Clarity (weight: 1)\n### 2. Tone (weight: 3)", {"Clarity": 0.25, "Tone": 0.75}),
-        ("### Clarity (20 points)\n### Tone (30 points)", {"Clarity": 0.4, "Tone": 0.6}),
+        ("### 1. Clarity (weight: 0.25)\n### 2. Tone (weight: 0.75)", {"Clarity": 0.25, "Tone": 0.75}),
+        ("### 1. Clarity (weight: 1)\n### 2. Tone (weight: 3)", {"Clarity": None, "Tone": None}),
+        ("### Clarity (40 points)\n### Tone (60 points)", {"Clarity": 0.4, "Tone": 0.6}),
+        ("### Clarity (20 points)\n### Tone (30 points)", {"Clarity": None, "Tone": None}),
+        ("### A (33%)\n### B (33%)\n### C (33%)", {"A": 1 / 3, "B": 1 / 3, "C": 1 / 3}),
+        ("### A (50%)\n### B (40%)\n### Bonus (20%)", {"A": None, "B": None, "Bonus": None}),
+        ("### A (60%)\n### B (40%)\n### Bonus (0%)", {"A": None, "B": None, "Bonus": None}),
+        ("### Greeting (1 point)\n### Body\n### End", {"Greeting": None, "Body": None, "End": None}),
+        ("- **Excellent (100%)**: all\n- **Good (75%)**: most\n- **Poor (25%)**: few\n- **None (0%)**: no", {}),
+        ("- **Excellent** (50%): all\n- **Fair** (30%): most\n- **Adequate** (20%): few", {}),
+        ("- **Full marks** (10 points): x\n- **Partial** (5 points): y\n- **Missing** (0 points): z", {}),
+        ("### Excellent (0.6 points)\n### Satisfactory (0.4 points)", {}),
+        ("### Level 1\n### Level 2\n### Level III", {}),
+        ("#### Pass: all is there\n#### Poor or missing – nothing", {}),
+        ("### Clarity\n- **Good**: x\n### Tone\n- **Poor**: y", {"Clarity": None, "Tone": None}),
+        ("### Fair treatment\n### Level of detail", {"Fair treatment": None, "Level of detail": None}),
         ("- **Clarity** (40 %): text\n- **Tone** (60 %): text", {"Clarity": 0.4, "Tone": 0.6}),
         ("1. **Clarity (40%)**: text\n2. **Tone:** (60%) text", {"Clarity": 0.4, "Tone": 0.6}),
         ("### Scale\n- **1.0**: good\n### Clarity (40%)\n### Tone (60%)\n### Notes", {"Clarity": 0.4, "Tone": 0.6}),
@@ -510,6 +592,7 @@ def test_without_named_criteria_the_scores_stay_empty() -> None:
     assert question.criteria == ()
     assert 'leave "scores" empty' in question.material
     assert json.dumps(response_schema(question)).count('"number"') == 1
+    assert "scores" not in json.dumps(response_schema(question))  # an empty object is refused by some
 
 
 def test_asking_again_names_the_problem() -> None:

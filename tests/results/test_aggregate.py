@@ -24,10 +24,16 @@ from pinchbench.model import (
     Usage,
 )
 from pinchbench.results.aggregate import aggregate, counts
+from pinchbench.results.facts import RunFacts, TaskFacts
+from pinchbench.results.journal import JournalWriter
+from pinchbench.results.records import GradeGiven, TrialFinished
 from pinchbench.results.statistics import estimate
+from pinchbench.results.store import create_run, write_json
+from pinchbench.runner.finish import derive_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 PLAN = [TrialKey(task_id=task, repetition=number) for number in (1, 2) for task in ("task_b", "task_a")]
 
@@ -52,6 +58,7 @@ def build(
     plan: Sequence[TrialKey] = PLAN,
     grades: Sequence[Grade] = (),
     categories: Mapping[str, str] | None = None,
+    graded: Sequence[Grade] = (),
 ) -> dict[str, Any]:
     return aggregate(
         model="m",
@@ -62,6 +69,7 @@ def build(
         facts={"suite": "all"},
         grades={one.key: one for one in grades},
         categories=categories or {},
+        graded=graded,
     )
 
 
@@ -312,12 +320,88 @@ def test_what_judging_cost_is_summed_apart_from_what_the_agents_used() -> None:
         "cached": 1,
         "usage": {**msgspec.to_builtins(Usage()), "requests": 3, "input_tokens": 100},
         "cost_usd": 0.25,
+        "calls_without_cost": 1,
         "latency_s": 1.235,
     }
     assert data["usage"]["requests"] == 3
     assert data["usage"]["input_tokens"] == 30
     free = build([outcome(plan[1])], plan, grades[1:2])["judge"]
-    assert free["cost_usd"] is None
+    assert (free["cost_usd"], free["calls_without_cost"]) == (None, 0)
+
+
+def judged(number: int, *, model: str = "judge/one", cost_usd: float | None = 0.25) -> JudgeGrade:
+    usage = Usage(requests=number, input_tokens=10 * number)
+    return JudgeGrade(
+        score=1.0, model=model, prompt_version="1", usage=usage, cost_usd=cost_usd, latency_s=1.5, calls=number
+    )
+
+
+def test_what_earlier_grades_have_cost_was_spent_too() -> None:
+    plan = keys("task_a", "task_b")
+    earlier = [
+        grade(plan[0], 1.0, judge=judged(3), graded_at=1.0),
+        grade(plan[1], 1.0, judge=judged(2, cost_usd=None), graded_at=1.0),
+    ]
+    latest = [
+        grade(plan[0], 1.0, judge=judged(1, model="judge/two"), graded_at=2.0),
+        grade(plan[1], 1.0, judge=replace(judged(0, cost_usd=None), cached=1, latency_s=0.0), graded_at=2.0),
+    ]
+    outcomes = [outcome(key) for key in plan]
+    told = build(outcomes, plan, latest, graded=[*earlier, *latest])["judge"]
+    assert told == {
+        "models": ["judge/one", "judge/two"],
+        "prompt_versions": ["1"],
+        "trials": 2,
+        "calls": 6,
+        "cached": 1,
+        "usage": {**msgspec.to_builtins(Usage()), "requests": 6, "input_tokens": 60},
+        "cost_usd": 0.5,
+        "calls_without_cost": 2,
+        "latency_s": 4.5,
+    }
+    assert build(outcomes, plan, latest, graded=[*latest, *earlier][::-1])["judge"] == told
+    assert build(outcomes, plan, latest)["judge"]["calls"] == 1
+
+
+def test_a_judge_whose_every_grade_was_superseded_has_cost_what_it_has_and_judged_nothing() -> None:
+    plan = keys("task_a")
+    nobody = hybrid(plan[0], 1.0, JudgeGrade(ungraded=Ungraded.NO_JUDGE))
+    before = hybrid(plan[0], 1.0, judged(3))
+    told = build([outcome(plan[0])], plan, [nobody], graded=[before, nobody])["judge"]
+    assert (told["trials"], told["models"], told["calls"], told["cost_usd"]) == (0, [], 3, 0.25)
+
+
+def test_all_grades_of_a_journal_are_paid_for_in_its_result(tmp_path: Path) -> None:
+    files = create_run(tmp_path, "m_r")
+    [key] = keys("task_a")
+    task = TaskFacts(digest="d", category="c", grading_type=GradingType.LLM_JUDGE, timeout_s=60.0)
+    facts = RunFacts(
+        run_id="r",
+        created_at=1.5,
+        config={"model": "m", "suite": "all"},
+        versions={},
+        containment="guardian",
+        agents=[],
+        suite={},
+        tasks={"task_a": task},
+        plan=[("task_a", 1)],
+    )
+    write_json(files.provenance, facts)
+    failed = JudgeGrade(ungraded=Ungraded.JUDGE_UNREADABLE, model="judge/two", calls=2, cost_usd=0.5)
+    given = [grade(key, 1.0, judge=judged(1)), grade(key, None, Ungraded.JUDGE_UNREADABLE, judge=failed)]
+    with JournalWriter(files.journal) as journal:
+        journal.append([TrialFinished(outcome=outcome(key)), *(GradeGiven(grade=one) for one in given)])
+
+    told: Any = derive_result(files).data["judge"]
+    assert (told["trials"], told["calls"], told["cost_usd"]) == (1, 3, 0.75)
+
+
+def test_a_trial_whose_evidence_was_lost_before_it_could_be_judged_is_not_judged() -> None:
+    plan = keys("task_a", "task_b")
+    lost = grade(plan[0], None, Ungraded.EVIDENCE_LOST, judge=JudgeGrade(ungraded=Ungraded.EVIDENCE_LOST))
+    assert build([outcome(plan[0])], plan, [lost])["judge"] is None
+    one = grade(plan[1], 1.0, judge=judged(1))
+    assert build([outcome(key) for key in plan], plan, [lost, one])["judge"]["trials"] == 1
 
 
 def test_without_a_judge_there_is_nothing_to_tell_about_one() -> None:

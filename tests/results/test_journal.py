@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -249,6 +250,16 @@ def test_a_grade_comes_back_as_it_was_and_the_latest_of_a_trial_counts(tmp_path:
     assert [one.score for one in read.grades.values()] == [0.75, None]
     assert read.records[1] == grade(1, 0.25)
     assert (read.started, read.finished) == (STARTED, FINISHED)
+
+
+@pytest.mark.parametrize("digest", ["d", "another"])
+def test_a_failure_to_grade_takes_no_score_away_unless_the_task_has_changed(tmp_path: Path, digest: str) -> None:
+    first, failed = grade(1, 0.25), grade(1, None)
+    failed = GradeGiven(grade=replace(failed.grade, digest=digest, ungraded=Ungraded.JUDGE_REFUSED))
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([GradeGiven(grade=replace(first.grade, digest="d")), failed])
+    [counting] = read_journal(tmp_path / "journal.jsonl").grades.values()
+    assert counting.score == (0.25 if digest == "d" else None)
 
 
 def test_a_journal_that_is_gone_on_with_keeps_what_it_held_and_seals_a_torn_line(tmp_path: Path) -> None:

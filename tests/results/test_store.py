@@ -85,7 +85,22 @@ def test_a_run_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> 
         find_run("x", tmp_path)
     write_json(create_run(tmp_path, "m_1").provenance, {})
     write_json(create_run(tmp_path, "n_1").provenance, {})
-    with pytest.raises(ResultsError, match=r"has no run 'x'. Known runs: m_1, n_1."):
+    with pytest.raises(ResultsError, match=r"has no run 'x'. The newest runs: m_1, n_1."):
         find_run("x", tmp_path)
-    with pytest.raises(ResultsError, match="has more than one run '1'"):
+    with pytest.raises(ResultsError, match=r"has more than one run '1': m_1, n_1\."):
         find_run("1", tmp_path)
+
+
+def test_a_run_is_found_from_a_file_in_it_and_by_its_real_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = create_run(tmp_path, "m_1")
+    write_json(files.provenance, {})
+    assert find_run(str(files.provenance), tmp_path).folder == files.folder
+    monkeypatch.chdir(files.folder / "trials")
+    assert find_run("..", tmp_path).folder == files.folder
+    with pytest.raises(ResultsError, match=r"no run: there is no run\.json"):
+        find_run(".", tmp_path)
+    monkeypatch.chdir(files.folder)
+    with pytest.raises(ResultsError, match="has no run 'x'"):
+        find_run("x", tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,10 @@ import anyio
 import pytest
 from anyio import create_memory_object_stream, create_task_group, fail_after
 
-from fake_judge import fake_judge, good
+from fake_judge import failing, fake_judge, good
 from fakes import fake_openclaw, living, run_config
 from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
-from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.errors import ConfigError, ResultsError, SuiteError
 from pinchbench.model import (
     Event,
     Grade,
@@ -240,10 +241,7 @@ async def test_a_mended_check_grades_what_was_kept_and_the_change_is_told(tmp_pa
     with fail_after(RUN_LIMIT_S):
         second = await regrade(again, observer=observer)
     assert scores(second) == {"task_a": 0.75, "task_b": 0.75}
-    assert heard == [
-        "Changed since the run, and graded as they are now: task_a.",
-        f"{first.folder.name}: 1 trials are graded again.",
-    ]
+    assert heard == ["Changed since the run, and graded as they are now: task_a."]
     assert second.grades[TrialKey(task_id="task_a", repetition=1)].digest != first.outcomes[0].digest
     assert second.complete
 
@@ -258,8 +256,123 @@ async def test_a_run_that_is_being_written_is_not_graded_again(tmp_path: Path) -
     with writer, fail_after(RUN_LIMIT_S), pytest.RaisesGroup(told):
         await regrade(again)
     write_task(tmp_path / "tasks", "task_new", GradingType.AUTOMATED)
-    with pytest.raises(ConfigError, match="names no task of the run"):
+    with fail_after(RUN_LIMIT_S), pytest.RaisesGroup(pytest.RaisesExc(ConfigError, match="names no task of the run")):
         await regrade(replace(again, suite="task_new"))
+
+
+async def test_a_failure_to_grade_takes_no_score_away_and_is_told(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_a=GradingType.HYBRID, task_b=GradingType.AUTOMATED)
+    async with fake_judge(good(0.25)) as judge:
+        with fail_after(RUN_LIMIT_S):
+            first = await run_benchmark(replace(config, judge=judged_by(judge.base_url)))
+    heard: list[str] = []
+
+    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
+        heard.extend([event.text async for event in events if isinstance(event, Notice)])
+
+    again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
+    async with fake_judge(failing(401)) as refuses:
+        with fail_after(RUN_LIMIT_S):
+            second = await regrade(replace(again, judge=judged_by(refuses.base_url)), observer=observer)
+    assert scores(second) == scores(first) == {"task_a": 0.625, "task_b": 0.75}
+    assert heard == ["task_a: judge_refused; its earlier score of 0.62 stays."]
+    assert second.complete
+
+    # the judge that gave a score is the one that is asked next, not the one that refused; its answer is cached
+    with fail_after(RUN_LIMIT_S):
+        third = await regrade(again)
+    grade = third.grades[TrialKey(task_id="task_a", repetition=1)]
+    assert grade.graded_at > second.grades[grade.key].graded_at
+    assert grade.score == 0.625
+
+
+async def test_evidence_that_was_cut_off_since_gives_no_score(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED, task_b=GradingType.LLM_JUDGE)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+    for task_id in ("task_a", "task_b"):
+        transcript = first.folder / "trials" / task_id / "1" / "transcript.jsonl"
+        transcript.write_bytes(b"".join(transcript.read_bytes().splitlines(keepends=True)[:3]))
+    write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED, prompt="Another one.")
+    again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
+    async with fake_judge() as judge:
+        with fail_after(RUN_LIMIT_S):
+            second = await regrade(replace(again, judge=judged_by(judge.base_url)))
+        assert judge.requests == []
+    assert reasons(second) == {"task_a": Ungraded.EVIDENCE_LOST, "task_b": Ungraded.EVIDENCE_LOST}
+
+
+async def test_a_broken_task_of_the_run_is_an_error_and_that_of_another_is_not(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+    again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
+    write_task(tmp_path / "tasks", "task_new", GradingType.AUTOMATED, check="def grade(:\n")
+    with fail_after(RUN_LIMIT_S):
+        assert (await regrade(again)).complete
+    write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED, check="def grade(:\n")
+    told = pytest.RaisesExc(SuiteError, match="task_a.md:.*the check is not valid Python")
+    with fail_after(RUN_LIMIT_S), pytest.RaisesGroup(told):
+        await regrade(again)
+
+
+async def test_a_judge_that_nothing_needs_is_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED, task_b=GradingType.LLM_JUDGE)
+    monkeypatch.setenv("JUDGE_KEY", "sk-0123456789")
+    async with fake_judge() as judge:
+        with fail_after(RUN_LIMIT_S):
+            first = await run_benchmark(
+                replace(config, judge=replace(judged_by(judge.base_url), api_key_env="JUDGE_KEY"))
+            )
+    monkeypatch.delenv("JUDGE_KEY")
+    again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
+    with fail_after(RUN_LIMIT_S):
+        assert (await regrade(replace(again, suite="task_a"))).complete
+    told = pytest.RaisesExc(
+        ConfigError, match="can't be asked again; name one with --judge. --judge-api-key-env JUDGE_KEY"
+    )
+    with fail_after(RUN_LIMIT_S), pytest.RaisesGroup(told):
+        await regrade(again)
+
+
+async def test_a_sanity_task_that_fails_later_does_not_stop_a_run_that_works(tmp_path: Path) -> None:
+    config = a_run(tmp_path, task_z=GradingType.AUTOMATED)
+    once = f"scenario: only_once {tmp_path / 'was_here'}"
+    write_task(tmp_path / "tasks", "task_00_sanity", GradingType.AUTOMATED, prompt=once)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(replace(config, runs=2))
+    assert [outcome.reason for outcome in result.outcomes if outcome.key.task_id == "task_00_sanity"] == [
+        Reason.COMPLETED,
+        Reason.NO_TRANSCRIPT,
+    ]
+    assert (len(result.outcomes), result.stopped) == (4, "")
+
+
+async def test_a_run_that_is_cancelled_while_a_workspace_is_kept_just_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = anyio.Event(), threading.Event()
+
+    def keep_slowly(workspace: Path, archive: Path) -> tuple[str, ...]:
+        del workspace, archive
+        anyio.from_thread.run_sync(begun.set)
+        go_on.wait(RUN_LIMIT_S)
+        return ()
+
+    monkeypatch.setattr("pinchbench.runner.trial.keep_workspace", keep_slowly)
+    config = a_run(tmp_path, task_a=GradingType.AUTOMATED)
+    with fail_after(RUN_LIMIT_S):
+        async with create_task_group() as group:
+            group.start_soon(run_benchmark, config)
+            await begun.wait()
+            group.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                for _ in range(100):  # until the graders have gone
+                    await anyio.lowlevel.checkpoint()
+            go_on.set()
+    [journal] = config.output_dir.glob("*/journal.jsonl")
+    [outcome] = read_journal(journal).outcomes
+    assert (outcome.reason, read_journal(journal).grades) == (Reason.COMPLETED, {})
 
 
 class HeldGrader:
@@ -290,12 +403,22 @@ async def test_a_hurry_ends_the_grading_and_a_stop_lets_it_finish_what_it_has_be
         async with create_task_group() as group:
 
             async def run() -> None:
-                await run_graders(grader, jobs, records, workers=1, hurry=hurry, stop=stop)  # type: ignore[arg-type]
+                await run_graders(
+                    grader,  # type: ignore[arg-type]
+                    jobs,  # type: ignore[arg-type]
+                    records,
+                    workers=1,
+                    hurry=hurry,
+                    stop=stop,
+                    begin_no_more=True,
+                )
 
             group.start_soon(run)
             await grader.news.wait()
             if how != "neither":
-                (hurry if how == "hurry" else stop).set()
+                stop.set()
+            if how == "hurry":
+                hurry.set()
             if how != "hurry":
                 grader.let_go.set()
         given = [record async for record in written]

@@ -35,13 +35,17 @@ def test_homes_of_dead_runners_are_deleted_and_those_of_living_ones_stay(tmp_pat
     script = "from pinchbench.process.leftovers import identity; print(identity())"
     dead = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     gone = _homes(tmp_path, "dead", dead)
+    (gone.parent / "task_a").mkdir()
+    nameless = _homes(tmp_path, "nameless", None)
+    os.utime(nameless, (0, 0))
     pid_taken = _homes(tmp_path, "taken", f"{os.getpid()} 12.5")
     kept = [_homes(tmp_path, "alive", identity()), _homes(tmp_path, "unknown", None)]
 
     sweep_homes(tmp_path)
 
     assert not gone.exists()
-    assert not pid_taken.exists()
+    assert not pid_taken.parent.exists()
+    assert not nameless.parent.exists()
     assert all(homes.exists() for homes in kept)
     assert gone.parent.exists()
 
