@@ -11,7 +11,8 @@ import anyio
 from anyio import CapacityLimiter, create_task_group
 
 from pinchbench.grading.judge_cache import cache_key
-from pinchbench.grading.judge_reply import UnreadableReplyError, median_verdict, read_reply
+from pinchbench.grading.judge_numbers import UnreadableReplyError
+from pinchbench.grading.judge_reply import median_verdict, read_reply
 from pinchbench.grading.judge_text import PROMPT_VERSION, ask_again, response_schema
 from pinchbench.model import JudgeGrade, Ungraded, Usage
 

@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pinchbench.grading.judge_json import LOOSE_CHARS, REPLY_CHARS
-from pinchbench.grading.judge_reply import UnreadableReplyError, Verdict, median_verdict, read_reply
+from pinchbench.grading.judge_numbers import UnreadableReplyError
+from pinchbench.grading.judge_reply import Verdict, median_verdict, read_reply
 from pinchbench.grading.judge_text import Criterion, Question
 
 if TYPE_CHECKING:
