@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
-from anyio import CapacityLimiter, create_task_group
+from anyio import CapacityLimiter, create_task_group, to_thread
 
 from pinchbench.grading.judge_cache import cache_key
 from pinchbench.grading.judge_numbers import UnreadableReplyError
@@ -179,7 +180,7 @@ class Judge:
                 return spent.vote(failed=failed, problem=str(error), reply=text, model=model)
             model = reply.model
             try:
-                verdict = _read(reply, question, is_last=attempt == TRIES)
+                verdict = await _read(reply, question, is_last=attempt == TRIES)
             except UnreadableReplyError as error:
                 problem, text = str(error), reply.text[:MAX_REPLY]
                 said = NO_ANSWER if reply.problem else text
@@ -197,9 +198,10 @@ class Judge:
         if self._cache is None or (kept := await self._cache.get(key)) is None:
             return None
         try:
-            return Vote(verdict=read_reply(kept.text, question, is_last=True), model=kept.model, cached=True)
+            verdict = await to_thread.run_sync(read_reply, kept.text, question)
         except UnreadableReplyError:
             return None
+        return Vote(verdict=verdict, model=kept.model, cached=True)
 
     async def _call(self, conversation: Sequence[Message], schema: Mapping[str, object], spent: _Spent) -> Reply:
         """Ask once; what the call has cost goes into `spent`, whatever comes of it."""
@@ -218,10 +220,11 @@ class Judge:
         return reply
 
 
-def _read(reply: Reply, question: Question, *, is_last: bool) -> Verdict:
+async def _read(reply: Reply, question: Question, *, is_last: bool) -> Verdict:
     if reply.problem:
         raise UnreadableReplyError(reply.problem)
-    return read_reply(reply.text, question, is_last=is_last)
+    # in a thread: a reply that is hard to read takes up to a second, and others have time limits
+    return await to_thread.run_sync(partial(read_reply, reply.text, question, is_last=is_last))
 
 
 @dataclass(slots=True)
