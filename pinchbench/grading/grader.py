@@ -13,6 +13,7 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.grading.combine import combine
+from pinchbench.grading.evidence import make_question
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Ungraded
 
 if TYPE_CHECKING:
@@ -108,9 +109,6 @@ class Grader:
         if self._judge is None:
             parts.judge = NO_JUDGE
             return
-        # the judge's client is a tenth of a second to import, which runs without a judge need not pay
-        from pinchbench.grading.evidence import make_question  # noqa: PLC0415
-
         try:
             ask = partial(make_question, job.task, job.evidence, transcript_length=job.transcript_length)
             question = await to_thread.run_sync(ask)
