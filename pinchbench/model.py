@@ -110,12 +110,39 @@ class Trial:
     timeout_s: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """One try at a trial. `number` counts from 1; only an attempt that ended by itself earns the next number."""
+
+    trial: Trial
+    number: int = 1
+
+    @property
+    def key(self) -> TrialKey:
+        """Which trial."""
+        return self.trial.key
+
+
 class Status(StrEnum):
     """The three states of the aggregate's `status`."""
 
     SUCCESS = "success"
     TIMEOUT = "timeout"
     ERROR = "error"
+
+
+class Ending(StrEnum):
+    """What an attempt came to: every one that ended by itself is exactly one of the first four.
+
+    `infrastructure` says nothing about the model, counts for nobody and may be tried again; `interrupted` was ended
+    from outside and is no end of its own: the same attempt is made again when the run is resumed.
+    """
+
+    COMPLETED = "completed"
+    TIMED_OUT = "timed_out"
+    AGENT_FAILED = "agent_failed"
+    INFRASTRUCTURE = "infrastructure"
+    INTERRUPTED = "interrupted"
 
 
 class Reason(StrEnum):
@@ -136,6 +163,9 @@ class Reason(StrEnum):
     WORKSPACE_FAILED = "workspace_failed"
     EVIDENCE_LOST = "evidence_lost"
     GUARDIAN_LOST = "guardian_lost"
+    GATEWAY_LOST = "gateway_lost"
+    DISK_FULL = "disk_full"
+    SUSPENDED = "suspended"
     INTERRUPTED = "interrupted"
     RUNNER_BUG = "runner_bug"
 
@@ -151,15 +181,31 @@ class Reason(StrEnum):
                 return Status.ERROR
 
     @property
+    def ending(self) -> Ending:
+        """The class this reason belongs to."""
+        match self:
+            case Reason.COMPLETED:
+                return Ending.COMPLETED
+            case Reason.TIMED_OUT:
+                return Ending.TIMED_OUT
+            case Reason.NONZERO_EXIT | Reason.OUTPUT_LIMIT | Reason.MODEL_ERROR:
+                return Ending.AGENT_FAILED
+            case Reason.INTERRUPTED:
+                return Ending.INTERRUPTED
+            case _:
+                return Ending.INFRASTRUCTURE
+
+    @property
     def counts(self) -> bool:
         """Whether the trial says something about the model. The others are left out of every mean."""
-        return self in {
-            Reason.COMPLETED,
-            Reason.TIMED_OUT,
-            Reason.NONZERO_EXIT,
-            Reason.OUTPUT_LIMIT,
-            Reason.MODEL_ERROR,
-        }
+        return self.ending not in (Ending.INFRASTRUCTURE, Ending.INTERRUPTED)
+
+
+class Stop(StrEnum):
+    """Why a run ended itself before its last trial."""
+
+    INCONCLUSIVE = "inconclusive"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,13 +235,15 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of a trial: one line of the journal.
+    """What became of one attempt at a trial: one line of the journal.
 
     `started_at` and `ended_at` are seconds since the epoch (UTC); durations come from the monotonic clock.
     `execution_time_s` is the agent's own time, `setup_s` ours before it. `evidence` is relative to the run's folder.
     `cpu_s` is the CPU time of OpenClaw and all it started, `peak_rss_bytes` its largest process.
     `leftovers` are the commands that were still running when the agent had ended, and were ended then.
     `not_kept` names the files of the workspace that its archive, and so the graders, had to leave out, and why.
+    `asleep_s` is how long the machine or the runner was suspended meanwhile, which is in no other time; `rate_limits`
+    counts the provider's answers of 429 that the transcript tells of.
     """
 
     key: TrialKey
@@ -224,6 +272,8 @@ class Outcome:
     peak_rss_bytes: int = 0
     leftovers: tuple[str, ...] = ()
     not_kept: tuple[str, ...] = ()
+    asleep_s: float = 0.0
+    rate_limits: int = 0
     level: str = ""
     note: str = ""
 
@@ -299,11 +349,13 @@ class Grade:
 
     `score` is in 0-1, or None and `ungraded` says why. `breakdown` and `notes` are those of the parts; of a hybrid
     task the keys begin with `automated.` and `llm_judge.`. `digest` is that of the task as it was graded, which
-    may be newer than the one that was run. `graded_at` is in seconds since the epoch (UTC).
+    may be newer than the one that was run. `graded_at` is in seconds since the epoch (UTC). `attempt` says which
+    attempt at the trial was graded.
     """
 
     key: TrialKey
     grading_type: GradingType
+    attempt: int = 1
     score: float | None = None
     ungraded: Ungraded | None = None
     breakdown: Mapping[str, float] = field(default_factory=dict)
@@ -316,13 +368,14 @@ class Grade:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunBegan:
-    """The first event of a run: what is about to happen."""
+    """The first event of a run: what is about to happen. `done` trials were finished before it was resumed."""
 
     run_id: str
     model: str
     trials: int
     slots: int
     folder: Path
+    done: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -363,9 +416,10 @@ class OutputLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialEnded:
-    """A trial's outcome is safe on disk."""
+    """An attempt's outcome is safe on disk. `retried`: another attempt follows."""
 
     outcome: Outcome
+    retried: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -376,10 +430,20 @@ class TrialGraded:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PaceChanged:
+    """How many trials may run at once has changed; 0 while the run is paused. `why` is a sentence."""
+
+    limit: int
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Notice:
     """A sentence for the user: a warning, or what an interrupt is doing."""
 
     text: str
 
 
-Event = RunBegan | RegradeBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | TrialGraded | Notice
+Event = (
+    RunBegan | RegradeBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | TrialGraded | PaceChanged | Notice
+)

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import ResultsError
-from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, decode, encode
+from pinchbench.results.attempts import trial_attempts
+from pinchbench.results.records import (
+    GradeGiven,
+    Record,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+    decode,
+    encode,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,24 +129,36 @@ class Journal:
     problems: tuple[str, ...] = ()
 
     @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """The outcomes in the order in which they were written."""
+    def attempts(self) -> tuple[Outcome, ...]:
+        """Every outcome in the order in which they were written."""
         return tuple(record.outcome for record in self.records if isinstance(record, TrialFinished))
 
     @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The outcome that counts of each trial that has one, in the order in which they were written."""
+        return tuple(attempts.counting for attempts in trial_attempts(self.records).values())
+
+    @property
     def grades(self) -> dict[TrialKey, Grade]:
-        """The grade that counts of each trial that has one: the latest.
+        """The grade that counts of each trial that has one: the latest of the attempt that counts."""
+        counting = {outcome.key: outcome.attempt for outcome in self.outcomes}
+        given = self.attempt_grades
+        return {key: grade for (key, attempt), grade in given.items() if counting.get(key, attempt) == attempt}
+
+    @property
+    def attempt_grades(self) -> dict[tuple[TrialKey, int], Grade]:
+        """The latest grade of each attempt.
 
         But where the task is the same, no failure to grade takes away a score that was there: an endpoint's bad day, or
         a workspace that has gone since, says nothing against it.
         """
-        counting: dict[TrialKey, Grade] = {}
+        latest: dict[tuple[TrialKey, int], Grade] = {}
         for grade in (record.grade for record in self.records if isinstance(record, GradeGiven)):
-            before = counting.get(grade.key)
+            before = latest.get((grade.key, grade.attempt))
             keeps = before is not None and before.score is not None and before.digest == grade.digest
             if grade.score is not None or not keeps:
-                counting[grade.key] = grade
-        return counting
+                latest[grade.key, grade.attempt] = grade
+        return latest
 
     @property
     def started(self) -> RunStarted | None:
@@ -143,9 +166,22 @@ class Journal:
         return next((record for record in self.records if isinstance(record, RunStarted)), None)
 
     @property
+    def resumed(self) -> tuple[RunResumed, ...]:
+        """Each time the run was resumed."""
+        return tuple(record for record in self.records if isinstance(record, RunResumed))
+
+    @property
     def finished(self) -> RunFinished | None:
-        """How the run ended; None when its runner died."""
-        return next((record for record in reversed(self.records) if isinstance(record, RunFinished)), None)
+        """How the run ended; None when the last runner died."""
+        for record in reversed(self.records):
+            match record:
+                case RunFinished():
+                    return record
+                case RunStarted() | RunResumed() | TrialStarted() | TrialFinished():
+                    return None
+                case _:
+                    continue
+        return None
 
 
 def read_journal(path: Path) -> Journal:

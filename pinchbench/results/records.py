@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from pinchbench.model import Grade, Outcome, TrialKey  # noqa: TC001 - msgspec reads the annotations at run time
+# msgspec reads the annotations at run time
+from pinchbench.model import Grade, Outcome, Stop, TrialKey  # noqa: TC001
+from pinchbench.results.facts import TaskFacts  # noqa: TC001
 
 SCHEMA_VERSION = 1
 
@@ -29,9 +31,10 @@ class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started
 
 
 class TrialFinished(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field="type"):
-    """What became of a trial."""
+    """What became of an attempt at a trial. `retried`: another one was to follow."""
 
     outcome: Outcome
+    retried: bool = False
 
 
 class GradeGiven(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_field="type"):
@@ -40,15 +43,40 @@ class GradeGiven(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_fie
     grade: Grade
 
 
-class RunFinished(msgspec.Struct, frozen=True, kw_only=True, tag="run_finished", tag_field="type"):
-    """The last record of a run whose runner came to its end.
+class PaceSet(msgspec.Struct, frozen=True, kw_only=True, tag="pace", tag_field="type"):
+    """How many trials may run at once from now on; 0 while the run is paused. `why` is a sentence."""
 
-    `interrupted` names the signal, if one ended it; `stopped` says why the run ended itself early.
+    at: float
+    limit: int
+    why: str
+
+
+class RunFinished(msgspec.Struct, frozen=True, kw_only=True, tag="run_finished", tag_field="type"):
+    """The last record of a runner that came to its end; a run that is resumed afterwards has more.
+
+    `interrupted` names the signal, if one ended it; `stopped` says why the run ended itself early, and `stop` of
+    which kind that was.
     """
 
     at: float
     interrupted: str | None = None
     stopped: str = ""
+    stop: Stop | None = None
+
+
+class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", tag_field="type"):
+    """A runner goes on with a run; `trials` are left to be run.
+
+    `config` and `versions` hold from here on, as in run.json. `tasks` holds the tasks that have changed, as they are now:
+    what was run of them before counts no more. `changes` names in words what differs from the run so far.
+    """
+
+    at: float
+    trials: int
+    config: dict[str, object]
+    versions: dict[str, str]
+    tasks: dict[str, TaskFacts] = {}
+    changes: tuple[str, ...] = ()
 
 
 class RegradeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="regrade_started", tag_field="type"):
@@ -59,7 +87,7 @@ class RegradeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="regrade_sta
     judge: dict[str, object] | None = None
 
 
-Record = RunStarted | TrialStarted | TrialFinished | GradeGiven | RunFinished | RegradeStarted
+Record = RunStarted | RunResumed | TrialStarted | TrialFinished | GradeGiven | PaceSet | RunFinished | RegradeStarted
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Record)
