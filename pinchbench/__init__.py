@@ -1,7 +1,7 @@
 """PinchBench async: how good is a model as the brain of an OpenClaw agent?
 
-The public Python API. `run_benchmark` runs a suite, `regrade` grades a run again; `open_agent` gives an `OpenClawAgent`, whose `execute_task` runs one
-task. All are for anyio; see their docstrings for what they raise and what a cancellation does.
+The public Python API. `run_benchmark` runs a suite, `resume` goes on with a run and `regrade` grades one again; `open_agent` gives an
+`OpenClawAgent`, whose `execute_task` runs one task. All are for anyio; see their docstrings for what they raise and what a cancellation does.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pinchbench.config import Isolation, JudgeConfig, RegradeConfig, RunConfig
+    from pinchbench.config import Isolation, JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
     from pinchbench.errors import PinchBenchError
-    from pinchbench.model import Grade, Outcome, Reason, Status, Task, TrialKey, Ungraded, Usage
+    from pinchbench.model import Ending, Grade, Outcome, Reason, Status, Stop, Task, TrialKey, Ungraded, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.runner.bench import run_benchmark
     from pinchbench.runner.finish import Result
     from pinchbench.runner.regrade import regrade
+    from pinchbench.runner.resume import resume
     from pinchbench.runner.slots import open_agent
     from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 __all__ = [
+    "Ending",
     "Grade",
     "Isolation",
     "JudgeConfig",
@@ -30,8 +32,10 @@ __all__ = [
     "Reason",
     "RegradeConfig",
     "Result",
+    "ResumeConfig",
     "RunConfig",
     "Status",
+    "Stop",
     "Task",
     "TaskResult",
     "TrialKey",
@@ -41,18 +45,31 @@ __all__ = [
     "load_suite",
     "open_agent",
     "regrade",
+    "resume",
     "run_benchmark",
 ]
 
 _HOMES = {
-    "pinchbench.config": ("Isolation", "JudgeConfig", "RegradeConfig", "RunConfig"),
+    "pinchbench.config": ("Isolation", "JudgeConfig", "RegradeConfig", "ResumeConfig", "RunConfig"),
     "pinchbench.errors": ("PinchBenchError",),
-    "pinchbench.model": ("Grade", "Outcome", "Reason", "Status", "Task", "TrialKey", "Ungraded", "Usage"),
+    "pinchbench.model": (
+        "Ending",
+        "Grade",
+        "Outcome",
+        "Reason",
+        "Status",
+        "Stop",
+        "Task",
+        "TrialKey",
+        "Ungraded",
+        "Usage",
+    ),
     "pinchbench.openclaw.agent": ("OpenClawAgent",),
     "pinchbench.openclaw.task_result": ("TaskResult",),
     "pinchbench.runner.bench": ("run_benchmark",),
     "pinchbench.runner.finish": ("Result",),
     "pinchbench.runner.regrade": ("regrade",),
+    "pinchbench.runner.resume": ("resume",),
     "pinchbench.runner.slots": ("open_agent",),
     "pinchbench.suite.load": ("bundled_tasks_dir", "load_suite"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import signal
 import sys
 from contextlib import suppress
@@ -17,6 +18,7 @@ from click.core import ParameterSource
 
 from pinchbench import config as limits
 from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, RunInterruptedError, SuiteError
+from pinchbench.model import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pinchbench.runner.finish import Result
 
 INCOMPLETE = 5  # some trials say nothing about the model
+STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
@@ -132,7 +135,15 @@ def cli() -> None:
 @_judge_options
 @_option("--pass-threshold", type=click.FloatRange(0, 1, min_open=True), default=limits.DEFAULT_PASS_THRESHOLD,
          show_default=True, help="The score from which a trial counts as passed.")  # fmt: skip
-@_option("--no-fail-fast", is_flag=True, help="Go on when the sanity task could not run.")
+@_option("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), default=2, show_default=True,
+         help="How often a trial is tried again that says nothing about the model.")  # fmt: skip
+@_option("--retry-timeouts", is_flag=True, help="Try trials again that timed out, as well.")
+@_option("--no-fail-fast", is_flag=True, help="Neither pause nor end the run when trials fail alike for reasons that say"
+         " nothing about the model.")  # fmt: skip
+@_option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="End the run before it costs more,"
+         " the judge included.")  # fmt: skip
+@_option("--max-tokens", type=click.IntRange(1), metavar="N", help="End the run before it uses more tokens.")
+@_option("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="End the run after this time.")
 @_option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
 @_option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")
 @_option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
@@ -204,6 +215,80 @@ def regrade(*, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     _leave(_watched(partial(grade_again, config)), as_json=as_json)
 
 
+def _setting(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
+    """An option of a resumed run: what the run was started with holds where it is not given, not the environment."""
+    return click.option(*names, **{"default": None, **settings})
+
+
+_RESUME_SETTINGS = (
+    _setting("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), help="Trials at once."),
+    _setting("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw."),
+    _setting("--tasks-dir", type=FOLDER, help="Where the suite is now."),
+    _setting("--run-root", type=FOLDER, help="Where workspaces go."),
+    _setting("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), help="Retries of a trial."),
+    _setting("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="For the whole run."),
+    _setting("--max-tokens", type=click.IntRange(1), metavar="N", help="For the whole run."),
+    _setting("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="From now on."),
+    _setting("--model", help="Another model than the run's; to be accepted."),
+    _setting("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="To be accepted where it differs."),
+    _setting("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True),
+             help="To be accepted where it differs."),
+    _setting("--base-url", metavar="URL", help="To be accepted where it differs."),
+    _setting("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key."),
+    _setting("--judge", metavar="MODEL", help="To be accepted where it differs, and so are its other options."),
+    _setting("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
+    _setting("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
+    _setting("--judge-votes", type=click.IntRange(1, limits.MAX_VOTES), help="How often the judge is asked."),
+    _setting("--judge-concurrency", type=click.IntRange(1, limits.MAX_JUDGE_CONCURRENCY), help="Calls at once."),
+    _setting("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
+    _setting("--retry-timeouts", is_flag=True, help="To be accepted where it differs."),
+    _setting("--no-fail-fast", is_flag=True, help="Go on whatever fails."),
+    _setting("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come."),
+)  # fmt: skip
+
+
+def _resume_settings(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_RESUME_SETTINGS):
+        command = option(command)
+    return command
+
+
+@cli.command(context_settings=CONTEXT)
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--accept-changes", is_flag=True, help="Go on although tasks, settings or releases are others now.")
+@_resume_settings
+@_option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+         help="Where RUN is looked for.")  # fmt: skip
+@_option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
+def resume(
+    *,
+    run: str | None,
+    accept_changes: bool,
+    output_dir: Path,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Go on with a run that was ended early, whatever ended it.
+
+    RUN is a run's id, its folder, or its results file; without it, the newest unfinished run. Trials that have
+    finished are not run again. Settings are those of the run, unless given here.
+
+    \b
+    pinchbench-async resume
+    pinchbench-async resume 20260102-030405-9f3a --concurrency 8 --max-cost 20
+    """  # noqa: D301 - as above
+    from pinchbench.runner.resume import resume as go_on  # noqa: PLC0415
+
+    judge = _judge(options)
+    settings = {name: value for name, value in options.items() if value is not None and value is not False}
+    if settings.pop("no_fail_fast", False):
+        settings["fail_fast"] = False
+    if judge is not None:
+        settings["judge"] = judge
+    config = limits.ResumeConfig(run=run, output_dir=output_dir, accept_changes=accept_changes, settings=settings)
+    _leave(_watched(partial(go_on, config)), as_json=as_json)
+
+
 def _watched(work: Callable[..., Coroutine[Any, Any, Result]], *, last_words: str = "") -> Result:
     """Do the work of a run with the live view on stderr, and print its summary."""
     import anyio  # noqa: PLC0415 - `--help` must not wait for it
@@ -219,9 +304,18 @@ def _watched(work: Callable[..., Coroutine[Any, Any, Result]], *, last_words: st
         writer.be_patient(END_LIMIT_S)
         view.say_left_out()
         print_summary(console, result.data, result.outcomes, result.grades, folder=result.folder)
+        if result.unfinished:
+            console.print(_how_to_go_on(result), soft_wrap=True, highlight=False, markup=False)
         if last_words:
             console.print(last_words)
     return result
+
+
+def _how_to_go_on(result: Result) -> str:
+    """The command that goes on with a run, ready to be copied."""
+    elsewhere = result.path.parent != limits.DEFAULT_OUTPUT_DIR.absolute()
+    where = shlex.quote(str(result.folder)) if elsewhere else result.run_id
+    return f"{result.unfinished} of {result.planned} trials are left; go on with: pinchbench-async resume {where}"
 
 
 def _leave(result: Result, *, as_json: bool) -> None:
@@ -229,13 +323,15 @@ def _leave(result: Result, *, as_json: bool) -> None:
     _print(json.dumps(result.data) if as_json else result.path, stands_in=result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
+    if result.stop is not None:
+        sys.exit(STOPPED[result.stop])
     if not result.complete:
         sys.exit(INCOMPLETE)
 
 
 def _show_plan(config: RunConfig, *, as_json: bool) -> None:
-    from pinchbench.runner.bench import prepare  # noqa: PLC0415
     from pinchbench.runner.plan import worst_case_s  # noqa: PLC0415
+    from pinchbench.runner.prepare import prepare  # noqa: PLC0415
 
     prepared = prepare(config)
     for problem in prepared.skipped:
@@ -430,10 +526,12 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except (PinchBenchError, ExceptionGroup) as error:
+        from pinchbench.secrets import known_secrets, mask  # noqa: PLC0415 - `--help` must not wait for it
+
         expected = _expected(error)
         if expected is None:
             raise
-        _say(f"Error: {expected}")
+        _say(f"Error: {mask(str(expected), known_secrets(os.environ))}")
         if isinstance(expected, RunInterruptedError):
             sys.exit(128 + expected.signal)
         sys.exit(expected.exit_code)

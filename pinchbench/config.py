@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations of run.json's config
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ MAX_RUNS = 1000
 MAX_TIMEOUT_MULTIPLIER = 100.0
 MAX_VOTES = 25
 MAX_JUDGE_CONCURRENCY = 64
+MAX_INFRA_RETRIES = 20
+MAX_RETRY_DELAY_S = 3600.0
 DEFAULT_PASS_THRESHOLD = 0.8
 MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
 DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
@@ -143,8 +146,16 @@ class RunConfig:
         skip_broken: leave broken task files out instead of stopping.
         verbose: the agents' output is followed as it comes.
         judge: who judges; None leaves what needs a judge ungraded.
-        fail_fast: stop the run when the sanity task fails for a reason that says nothing about the model.
+        fail_fast: pause the run, and end it if that does not help, when trials fail alike for reasons that say nothing
+            about the model: the sanity task, the first ones, or many in a row.
         pass_threshold: the score from which a trial counts as passed, above 0, at most 1.
+        infra_retries: how often a trial is tried again that says nothing about the model, 0 to 20.
+        retry_timeouts: whether a trial that timed out is tried again as well.
+        retry_delay_s: about how long the first retry waits, in seconds, above 0, at most 3600; each further one waits
+            twice as long. The pauses of a run whose trials fail alike are measured by it too.
+        max_cost: what the run may cost in USD, its judge included, as far as prices are known; None for no limit.
+        max_tokens: how many tokens the agents and the judge may use; None for no limit.
+        max_hours: how long the run may take this time; None for no limit.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
 
     Raises ConfigError, naming the option, when a value can't be used.
@@ -169,6 +180,12 @@ class RunConfig:
     judge: JudgeConfig | None = None
     fail_fast: bool = True
     pass_threshold: float = DEFAULT_PASS_THRESHOLD
+    infra_retries: int = 2
+    retry_timeouts: bool = False
+    retry_delay_s: float = 10.0
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_hours: float | None = None
     linger_s: float = 15.0
 
     def __post_init__(self) -> None:
@@ -187,6 +204,7 @@ class RunConfig:
             )
         if not 0 < self.pass_threshold <= 1:
             raise ConfigError(f"--pass-threshold {self.pass_threshold} is out of range; it is above 0 and at most 1.")
+        self._check_limits()
         if self.thinking is not None and self.thinking not in THINKING_LEVELS:
             raise ConfigError(f"--thinking {self.thinking} is not a level; they are {', '.join(THINKING_LEVELS)}.")
         for name in ("tasks_dir", "output_dir", "run_root"):
@@ -196,6 +214,20 @@ class RunConfig:
         self._check_endpoint()
         if self.is_demo and self.isolation is Isolation.SHARED:
             raise ConfigError(f"--model {self.model} runs in private homes only; leave --isolation shared out.")
+
+    def _check_limits(self) -> None:
+        _between("--infra-retries", self.infra_retries, 0, MAX_INFRA_RETRIES)
+        if not 0 < self.retry_delay_s <= MAX_RETRY_DELAY_S:
+            raise ConfigError(f"retry_delay_s {self.retry_delay_s} is above 0 and at most {MAX_RETRY_DELAY_S:g}.")
+        for option, value in (
+            ("--max-cost", self.max_cost),
+            ("--max-tokens", self.max_tokens),
+            ("--max-hours", self.max_hours),
+        ):
+            if value is not None and not 0 < value < math.inf:
+                raise ConfigError(f"{option} {value} is out of range; it is above 0.")
+        if self.max_cost is not None and self.base_url is not None:
+            raise ConfigError("--max-cost does not go with --base-url, whose prices nobody tells; use --max-tokens.")
 
     def _check_endpoint(self) -> None:
         if self.base_url is None:
@@ -252,6 +284,35 @@ class RegradeConfig:
             path: Path | None = getattr(self, name)
             if path is not None:
                 object.__setattr__(self, name, absolute_path(path, option=f"--{name.replace('_', '-')}"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResumeConfig:
+    """Which run to go on with, and how.
+
+    Attributes:
+        run: the run's folder, its aggregate, its name or its id; None for the newest unfinished one of `output_dir`.
+        output_dir: where runs are looked for by name or id.
+        accept_changes: go on although tasks, settings or releases have changed since.
+        settings: options of `RunConfig` by name that replace those of the run. One that its numbers depend on is a
+            change that has to be accepted.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    run: str | None = None
+    output_dir: Path = DEFAULT_OUTPUT_DIR
+    accept_changes: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check every value and make the path absolute."""
+        _check_text("RUN", self.run)
+        object.__setattr__(self, "output_dir", absolute_path(self.output_dir, option="--output-dir"))
+        fixed = {"suite", "runs", "output_dir"}
+        known = {one.name for one in fields(RunConfig)} - fixed
+        if unknown := sorted(self.settings.keys() - known):
+            raise ConfigError(f"A resumed run takes no {', '.join(unknown)}; it takes {', '.join(sorted(known))}.")
 
 
 def absolute_path(path: Path, *, option: str) -> Path:

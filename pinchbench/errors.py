@@ -26,6 +26,12 @@ class SelectionError(PinchBenchError):
     exit_code = 2
 
 
+class ChangedError(PinchBenchError):
+    """A run can't be resumed as it was: its tasks, its settings or the releases it ran on are others now."""
+
+    exit_code = 2
+
+
 class SuiteError(PinchBenchError):
     """The tasks folder can't be used: it is missing, empty, or holds broken task files."""
 

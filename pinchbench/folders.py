@@ -1,31 +1,38 @@
-"""Folders of our own: private to the user, and gone when they are removed, whatever somebody has put into them."""
+"""Folders of our own: private to the user, in nobody else's hands, and gone when removed, whatever is in them."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+MAX_LINK_HOPS = 40  # as the kernel has it: a longer chain of links counts as a loop
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def private_folder(path: Path) -> Path:
     """Make a folder, parents included, that only this user can look into; return it. One that exists stays as it is.
 
     Raises ResultsError when it can't be made, is a file or a link, or belongs to somebody else: another user could have
-    planted it in a shared place such as /tmp. That place itself will do: in a sticky folder of root's, nobody can
-    touch the private folder that a run makes.
+    planted it in a shared place such as /tmp, and no link of another user's is followed there. That place itself will
+    do: in a sticky folder of root's, nobody can touch the private folder that a run makes.
     """
     try:
+        refuse_planted(path.parent, option="--run-root")  # before, so that nothing is made where it leads
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            make_private(path)
+        refuse_planted(path.parent, option="--run-root")  # and after: from here on they are the user's own
         info = path.lstat()
         if not stat.S_ISDIR(info.st_mode):
             raise ResultsError(f"{path} is not a folder; remove it or name another with --run-root.")
@@ -33,8 +40,92 @@ def private_folder(path: Path) -> Path:
         if info.st_uid != os.getuid() and not is_shared_place:
             raise ResultsError(f"{path} belongs to another user; name another folder with --run-root.")
     except OSError as error:
-        raise ResultsError(f"{path} can't be made or used: {error.strerror}.") from error
+        raise folder_error(path, error, option="--run-root") from error
     return path
+
+
+def make_private(path: Path) -> None:
+    """Make a folder for this user alone, whatever the umask says. Raises OSError."""
+    path.mkdir(mode=0o700)
+    path.chmod(0o700)
+
+
+def refuse_planted(path: Path, *, option: str) -> None:
+    """Raise ResultsError when a link on the way to `path` is another user's and lies where everybody may put one.
+
+    `option` is what the user can name another folder with. A link of the user's own, of root's, or of the one to whom
+    the shared folder belongs will do. Raises OSError when the way can't be looked at.
+    """
+    at = Path("/") if path.is_absolute() else Path.cwd()
+    waiting = [*reversed(path.parts)]
+    hops = 0
+    while waiting and hops <= MAX_LINK_HOPS:
+        name = waiting.pop()
+        if name == "..":
+            at = at.parent
+            continue
+        try:
+            info = (at / name).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            at /= name  # it may be left again: what is to be made can be followed by `..`
+            continue
+        if not stat.S_ISLNK(info.st_mode):
+            at /= name
+            continue
+        place = at.stat()
+        is_shared = place.st_mode & stat.S_ISVTX and place.st_mode & stat.S_IWOTH
+        if is_shared and info.st_uid not in {os.getuid(), 0, place.st_uid}:
+            raise ResultsError(f"{at / name} is a link that another user has put there; name a folder with {option}.")
+        hops += 1
+        waiting += reversed((at / name).readlink().parts)
+
+
+def folder_error(path: Path, error: OSError, *, option: str) -> ResultsError:
+    """Return the sentence for a folder that can't be made; `option` is what the user can name another one with."""
+    name_another = f"name another folder with {option}."
+    there = next(one for one in (path, *path.parents) if os.path.lexists(one) or one == one.parent)
+    why = f"{error.strerror}; {name_another}"
+    if error.errno in NO_SPACE:
+        why = f"there is no space left ({error.strerror}); free some, or {name_another}"
+    elif error.errno == errno.EROFS:
+        why = f"{there} is on a read-only file system; {name_another}"
+    elif error.errno in {errno.EACCES, errno.EPERM}:
+        why = f"you may not write in {there}; {name_another}"
+    elif error.errno == errno.ENAMETOOLONG:
+        why = f"the name is too long for the file system; {name_another}"
+    elif error.errno in {errno.EEXIST, errno.ENOTDIR} and there.is_dir():
+        why = f"it is there already; {name_another}"
+    elif error.errno in {errno.EEXIST, errno.ENOTDIR} and there.is_symlink():
+        why = f"{there} is a link that leads to no folder; {name_another}"
+    elif error.errno in {errno.EEXIST, errno.ENOTDIR}:
+        why = f"{there} is a file, not a folder; {name_another}"
+    return ResultsError(f"{path} can't be made: {why}")
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder survive a power cut, where the file system knows how to. Blocks."""
+    with suppress(OSError):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename what is at `path`, be it a link that leads nowhere, to the first free of `<name>~1`, `<name>~2`, ….
+
+    Return the new path; None when there was nothing. Raises ResultsError when it can't be renamed.
+    """
+    numbered = (path.with_name(f"{path.name}~{number}") for number in count(1))
+    aside = next(one for one in numbered if not os.path.lexists(one))
+    try:
+        path.rename(aside)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ResultsError(f"{path} can't be set aside as {aside.name}: {error.strerror}.") from error
+    return aside
 
 
 def remove_folder(folder: Path, *, last: str = "") -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from itertools import count
 from typing import TYPE_CHECKING
+
+from pinchbench.folders import set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
 def fill_workspace(path: Path, files: Iterable[WorkspaceFile]) -> None:
     """Make a clean workspace and put the task's files into it. Blocks.
 
-    Something that is there already is kept aside beside it. Raises OSError when a file can't be written or read.
+    Something that is there already is kept aside beside it. Raises OSError when a file can't be written or read, and ResultsError when what is there can't be kept aside.
     """
-    if path.exists() or path.is_symlink():
-        path.rename(next(other for n in count(1) if not (other := path.with_name(f".{path.name}.before-{n}")).exists()))
+    set_aside(path)
     path.mkdir(mode=0o700, parents=True)
     for file in files:
         target = path / file.dest

@@ -7,6 +7,7 @@ and answers. State is kept in the two forms the real releases have: `agents.list
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shlex
@@ -375,8 +376,22 @@ class Turn:
         """End without an answer."""
         self.answers = False
 
-    def refused(self) -> None:
-        self.assistant([], "error", errorMessage="401 invalid api key")
+    def refused(self, *words: str) -> None:
+        """A call that the provider refused for good; the transcript says so."""
+        self.assistant([], "error", errorMessage=" ".join(words) or "401 invalid api key")
+
+    def failed_call(self, *words: str) -> None:
+        """A call that the provider refused and that OpenClaw will try again: only stderr says so."""
+        prefix = "[agent/embedded] embedded run agent end: runId=r isError=true model=m1 provider=mock"
+        self.mutter(f"{prefix} error=It failed. rawError={' '.join(words)}")
+
+    def mutter(self, *words: str) -> None:
+        sys.stderr.write(" ".join(words) + "\n")
+        sys.stderr.flush()
+
+    def ask_again(self) -> None:
+        """Put the same message into the session once more, as 2026.6.5 does when it has lost its gateway."""
+        self.event("message", message={"role": "user", "content": [{"type": "text", "text": self.message}]})
 
     def fallback(self) -> None:
         self.work()
@@ -433,15 +448,40 @@ class Turn:
             while connection.recv(1) not in (b"", b"\n"):
                 pass
 
+    def outage(self, path: str, calls: str, *words: str) -> None:
+        """Refuse the first so many turns that come by this place."""
+        with Path(path).open("ab") as file:
+            file.write(b".")
+        if Path(path).stat().st_size <= int(calls):
+            self.refused(*words)
+            self.silent()
 
-EARLY = frozenset({"no_session", "only_once", "slow_start", "plain", "exit_early", "ignore_term", "gate_early"})
+    def leak(self, *names: str) -> None:
+        """Say the values of variables wherever OpenClaw says things, in some of the forms in which it would."""
+        for value in (os.environ[name] for name in names):
+            basic = base64.b64encode(f"user:{value}".encode()).decode()
+            said = f"401 Incorrect API key provided: {value} (Authorization: Basic {basic}, {json.dumps(value)})"
+            subprocess.Popen(["sh", "-c", f"sleep {FOREVER_S}; :", "curl", value], start_new_session=True)
+            sys.stdout.write(f"{said}\n")
+            fail(said)
+            call: Json = {"type": "toolCall", "id": "leak", "name": "exec", "arguments": {"command": f"curl {value}"}}
+            self.assistant([call], "toolUse")
+            self.assistant([], "error", errorMessage="x" * 440 + said)
+        sys.stdout.flush()
+
+
+EARLY = frozenset(
+    {"no_session", "only_once", "slow_start", "plain", "exit_early", "ignore_term", "gate_early", "mutter_early"}
+)
 ACTIONS: dict[str, Callable[..., None]] = {
+    "ask_again": Turn.ask_again,
     "big": Turn.big,
     "daemonise": Turn.daemonise,
     "damaged": Turn.damaged,
     "die": Turn.die,
     "exit": Turn.exit,
     "exit_early": Turn.exit,
+    "failed_call": Turn.failed_call,
     "fallback": Turn.fallback,
     "fallback_note": Turn.fallback_note,
     "flood": Turn.flood,
@@ -451,8 +491,11 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "ignore_term": Turn.ignore_term,
     "leave_state": Turn.leave_state,
     "linger": Turn.linger,
+    "mutter": Turn.mutter,
+    "mutter_early": Turn.mutter,
     "no_session": Turn.silent,
     "only_once": Turn.only_once,
+    "outage": Turn.outage,
     "plain": Turn.plain,
     "print": Turn.print_lines,
     "record": Turn.record,
@@ -463,6 +506,7 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "slow_start": Turn.sleep,
     "think": Turn.think,
     "write_file": Turn.write_file,
+    "leak": Turn.leak,
 }
 
 

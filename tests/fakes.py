@@ -71,13 +71,14 @@ def make_suite(folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 3
 
 
 def run_config(folder: Path, program: Path, prompts: Mapping[str, str], *, timeout_s: float = 30) -> RunConfig:
-    """A run of `prompts` with the fake, everything below `folder`. Vary it with `dataclasses.replace`."""
+    """A run of `prompts` with the fake, everything below `folder`, that waits for nothing. Vary it with `dataclasses.replace`."""
     return RunConfig(
         model=MODEL,
         tasks_dir=make_suite(folder, prompts, timeout_s=timeout_s),
         output_dir=folder / "results",
         run_root=folder / "runs",
         openclaw=str(program),
+        retry_delay_s=0.01,
     )
 
 

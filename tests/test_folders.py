@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pinchbench.errors import ResultsError
-from pinchbench.folders import private_folder, remove_folder
+from pinchbench.folders import folder_error, private_folder, remove_folder, set_aside, sync_folder
 
 
 def mode(path: Path) -> int:
@@ -44,8 +45,107 @@ def test_a_link_is_refused_even_to_a_folder_of_the_users_own(tmp_path: Path) -> 
 def test_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(ResultsError, match="can't be made or used"):
+        with pytest.raises(ResultsError, match=r"file (is|is a file,) not a folder.*--run-root"):
             private_folder(path)
+
+
+def test_a_private_folder_is_for_the_user_alone_whatever_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o277)
+    try:
+        assert mode(private_folder(tmp_path / "mine")) == 0o700
+    finally:
+        os.umask(before)
+
+
+def shared_place(folder: Path) -> Path:
+    """A folder where everybody may put something, as /tmp is."""
+    place = folder / "shared"
+    place.mkdir()
+    place.chmod(0o1777)
+    return place
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a link away")
+def test_no_link_of_another_users_is_followed_where_everybody_may_put_one(tmp_path: Path) -> None:
+    place = shared_place(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    planted = place / "planted"
+    planted.symlink_to(tmp_path / "theirs")
+    os.chown(planted, 12345, -1, follow_symlinks=False)
+    (tmp_path / "mine").symlink_to("shared/planted/../planted")  # the way through a link of one's own is looked at too
+    for path in (planted / "runs", place / "sub" / ".." / "planted" / "runs", tmp_path / "mine" / "runs"):
+        with pytest.raises(ResultsError, match=f"{planted} is a link that another user has put there.*--run-root"):
+            private_folder(path)
+    assert not list((tmp_path / "theirs").iterdir())
+    place.chmod(0o755)  # here they could not have put it by themselves
+    assert private_folder(planted / "runs") == planted / "runs"
+
+
+def test_links_of_the_users_own_are_followed_on_the_way(tmp_path: Path) -> None:
+    place = shared_place(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (place / "link").symlink_to("../elsewhere")
+    assert private_folder(place / "link" / "runs").resolve() == tmp_path / "elsewhere" / "runs"
+    (place / "loop").symlink_to("loop")
+    with pytest.raises(ResultsError, match="can't be made"):
+        private_folder(place / "loop" / "runs")
+
+
+def test_each_reason_why_a_folder_can_not_be_made_has_its_sentence(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to("nowhere")
+    told = {
+        errno.ENOSPC: "there is no space left",
+        errno.EDQUOT: "there is no space left",
+        errno.EROFS: f"{tmp_path} is on a read-only file system",
+        errno.EACCES: f"you may not write in {tmp_path}",
+        errno.ENAMETOOLONG: "the name is too long",
+        errno.EIO: "Input/output error",
+    }
+    for number, sentence in told.items():
+        error = folder_error(tmp_path / "a" / "b", OSError(number, os.strerror(number)), option="--output-dir")
+        assert f"{tmp_path / 'a' / 'b'} can't be made: {sentence}" in str(error)
+        assert str(error).endswith("name another folder with --output-dir.")
+    with pytest.raises(ResultsError, match="dangling is a link that leads to no folder"):
+        private_folder(tmp_path / "dangling" / "runs")
+    with pytest.raises(ResultsError, match="the name is too long"):
+        private_folder(tmp_path / ("x" * 300))
+
+
+def test_what_is_in_the_way_is_set_aside_under_the_first_free_number(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    assert set_aside(path) is None
+    path.mkdir()
+    (path / "inside").touch()
+    assert set_aside(path) == tmp_path / "folder~1"
+    path.write_text("a file", encoding="utf-8")
+    assert set_aside(path) == tmp_path / "folder~2"
+    path.symlink_to("nowhere")
+    assert set_aside(path) == tmp_path / "folder~3"
+    assert set_aside(path) is None
+    assert set_aside(tmp_path / "folder~2" / "below") is None
+    assert (tmp_path / "folder~1" / "inside").exists()
+    assert (tmp_path / "folder~2").read_text("utf-8") == "a file"
+    assert (tmp_path / "folder~3").is_symlink()
+
+
+def test_what_can_not_be_set_aside_is_told(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 254)
+    path.touch()
+    with pytest.raises(ResultsError, match=r"can't be set aside as x+~1: File name too long"):
+        set_aside(path)
+
+
+def test_a_folder_that_can_not_be_synced_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+
+    def refuse(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    sync_folder(tmp_path)
+    sync_folder(tmp_path / "missing")
+    assert synced == [tmp_path.stat().st_ino]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")

@@ -53,7 +53,7 @@ def test_what_was_there_before_is_kept_aside(tmp_path: Path) -> None:
     for number in range(3):
         fill_workspace(workspace, [WorkspaceFile(dest="n", content=str(number))])
     names = {path.name: (path / "n").read_text("utf-8") for path in tmp_path.iterdir()}
-    assert names == {"task": "2", ".task.before-1": "0", ".task.before-2": "1"}
+    assert names == {"task": "2", "task~1": "0", "task~2": "1"}
 
 
 def test_a_link_in_the_workspaces_place_is_moved_not_followed(tmp_path: Path) -> None:

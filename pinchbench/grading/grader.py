@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from anyio import CapacityLimiter, create_task_group, to_thread
+from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.grading.combine import combine
 from pinchbench.grading.evidence import make_question
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Ungraded
+from pinchbench.secrets import mask_file, mask_grade
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.task_result import Evidence
 
 MIN_CHECK_S = 60.0  # a check may take as long as the agent had, and never less than this
+MASK_LIMIT_S = 10.0  # a check may print some MB
 MAX_NOTE = 4000  # characters of a traceback in the journal
 NO_JUDGE = JudgeGrade(ungraded=Ungraded.NO_JUDGE, notes=("no judge was asked for; `--judge MODEL` names one",))
 
@@ -52,18 +55,28 @@ class GradeJob:
     marker: str
     not_kept: tuple[str, ...] = ()
     timezone: str = ""
+    attempt: int = 1
 
 
 class Grader:
     """What the grading workers of a run share: the judge, and the place where checks run."""
 
-    def __init__(self, *, judge: Judge | None, scratch: Path) -> None:
+    def __init__(self, *, judge: Judge | None, scratch: Path, secrets: tuple[str, ...] = ()) -> None:
         """`scratch` is an existing private folder. Without a judge, what needs one stays ungraded."""
         self._judge = judge
         self._scratch = scratch
+        self._secrets = secrets
         self._checks = CapacityLimiter(checks_at_once())
 
     async def grade(self, job: GradeJob) -> Grade:
+        """Grade a trial, without keys in what the check and the judge said. Raises as `_grade`."""
+        try:
+            return mask_grade(await self._grade(job), self._secrets)
+        finally:
+            with move_on_after(MASK_LIMIT_S, shield=True), suppress(OSError):
+                await to_thread.run_sync(mask_file, job.evidence.check_log, self._secrets, abandon_on_cancel=True)
+
+    async def _grade(self, job: GradeJob) -> Grade:
         """Grade a trial. What goes wrong is in the grade; only a cancellation raises, when all processes are dead."""
         parts = _Parts()
         wants = job.task.grading_type
@@ -77,6 +90,7 @@ class Grader:
             note = traceback.format_exc()[-MAX_NOTE:]
             return Grade(
                 key=job.key,
+                attempt=job.attempt,
                 grading_type=wants,
                 ungraded=Ungraded.GRADER_BUG,
                 notes=(note,),
@@ -85,7 +99,7 @@ class Grader:
             )
         grade = combine(job.key, job.task, check=parts.check, judge=parts.judge, graded_at=time.time())
         missing = tuple(f"not in the kept workspace: {one}" for one in job.not_kept)
-        return replace(grade, notes=(*grade.notes, *missing))
+        return replace(grade, attempt=job.attempt, notes=(*grade.notes, *missing))
 
     async def _check(self, job: GradeJob, parts: _Parts) -> None:
         async with self._checks:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import Event, create_task_group, move_on_after, to_thread
+from anyio import create_task_group, move_on_after, to_thread
 
 from pinchbench.model import Reason, Usage
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
+from pinchbench.openclaw.complaints import ComplaintReader
+from pinchbench.openclaw.disk import find_full, is_disk_full
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import Evidence, LastTurn, TaskResult, decide
-from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
+from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe, written_at
 from pinchbench.process.follow import Follower
 from pinchbench.process.lines import LineSplitter
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
@@ -40,12 +43,14 @@ LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 class Watch:
     """Who wants to know while a trial runs. Calls are made on the event loop and must return at once.
 
-    `activity` gets one line on what the agent does, and the usage of its session so far; `output` gets the name
-    of the stream (`stdout`, `stderr`) and a line. Without `output` the output files are not read at all.
+    `activity` gets one line on what the agent does, and the usage of the trial so far; `output` gets the name
+    of the stream (`stdout`, `stderr`) and a line. `rate_limited` is called for each model call that the provider
+    refused as too many, also while OpenClaw tries again by itself.
     """
 
     activity: Callable[[str, Usage], None] | None = None
     output: Callable[[str, str], None] | None = None
+    rate_limited: Callable[[], None] | None = None
 
 
 @dataclass(slots=True)
@@ -58,19 +63,107 @@ class _Session:
 
 
 @dataclass(slots=True)
+class _Output:
+    """One of a trial's output files, followed live across its turns. Each line goes to `take`."""
+
+    path: Path
+    follower: Follower
+    take: Callable[[str], None]
+    splitter: LineSplitter = field(default_factory=lambda: LineSplitter(max_line_bytes=SHOWN_LINE_BYTES))
+
+    async def read_on(self) -> bool:
+        """Take what is new. False when nothing is.
+
+        Of a flood only the head of each look is taken: nobody could read more, and the other trials need the event loop.
+        """
+        data = await self.follower.read()
+        for line in self.splitter.feed(data[:SHOWN_BYTES]):
+            self.take(line.data.decode("utf-8", "replace"))
+        if len(data) > SHOWN_BYTES:
+            self.take(f"… {len(data) - SHOWN_BYTES} bytes are not shown; {self.path} has them all")
+        return bool(data)
+
+    async def follow(self) -> None:
+        """Read on until cancelled."""
+        while True:
+            if not await self.read_on():
+                await anyio.sleep(POLL_S)
+
+    async def finish(self) -> None:
+        """Take what a process that is gone wrote last."""
+        for _ in range(LAST_LOOKS):
+            if not await self.read_on():
+                break
+        if (rest := self.splitter.finish()) is not None:
+            self.take(rest.data.decode("utf-8", "replace"))
+
+
+@dataclass(slots=True)
 class _Progress:
     """What the turns of a trial have come to so far.
 
     `before` is what the transcript of the running turn's session said before it; `answered_at` the clock time of its
-    final answer, while that is the last word.
+    final answer, while that is the last word. `complaints` are those of the running turn; `refused` counts the calls that
+    earlier turns complained of as too many, `told` those that the watcher has heard of.
     """
 
+    watch: Watch
+    complaints: ComplaintReader = field(default_factory=ComplaintReader)
+    refused: int = 0
+    told: int = 0
     ends: list[ProcessEnd] = field(default_factory=list)
     ran: list[float] = field(default_factory=list)
     sessions: list[_Session] = field(default_factory=list)
     before: TranscriptFacts = TranscriptFacts()
     answered_at: float | None = None
     lingered: bool = False
+
+    def begin_turn(self) -> None:
+        """Forget what only the turn before is about."""
+        self.before, self.answered_at, self.lingered = self.sessions[-1].reader.facts, None, False
+        self.refused += self.complaints.rate_limits
+        self.complaints = ComplaintReader()
+
+    def output(self, path: Path, line: str) -> None:
+        """Take a line of stdout or stderr."""
+        if path.stem == "stderr":
+            refused = self.complaints.rate_limits
+            self.complaints.feed(line, time.time())
+            if self.complaints.rate_limits > refused:
+                self._tell()
+        if self.watch.output is not None:
+            self.watch.output(path.stem, line)
+
+    def event(self, session: _Session, line: bytes) -> None:
+        """Take a line of the transcript."""
+        calls = session.reader.facts.usage.requests
+        events = session.reader.feed(line)
+        if session.reader.facts.usage.requests > calls:
+            self.complaints.answered(written_at(events[-1]))
+        for event in events:
+            if self.watch.activity is not None and (what := describe(event)):
+                self.watch.activity(what, self.usage())
+        self._tell()
+
+    def usage(self) -> Usage:
+        """What all sessions have used so far."""
+        return sum((session.reader.facts.usage for session in self.sessions), Usage())
+
+    def rate_limits(self) -> int:
+        """How many calls were refused as too many.
+
+        Of one that OpenClaw gave up on, transcript and stderr both tell; of one that it tried again, only stderr does, and
+        nobody but the transcript where a gateway makes the calls.
+        """
+        written = sum(session.reader.facts.rate_limits for session in self.sessions)
+        return max(written, self.refused + self.complaints.rate_limits)
+
+    def _tell(self) -> None:
+        count = self.rate_limits()
+        for _ in range(count - self.told):
+            if self.watch.rate_limited is not None:
+                self.watch.rate_limited()
+        self.told = max(self.told, count)
 
     def note(self, end: ProcessEnd, began: float) -> None:
         """Take the end of a turn that began at this clock time."""
@@ -90,8 +183,12 @@ class _Progress:
         """What `facts`, those of the last session, say about its last turn; None: it has no transcript."""
         if facts is None:
             return LastTurn(found=False)
-        calls = facts.usage.requests - self.before.usage.requests
-        return LastTurn(found=True, calls=calls, answered=self.answered(facts))
+        return LastTurn(
+            found=True,
+            asked=facts.user_messages - self.before.user_messages,
+            calls=facts.usage.requests - self.before.usage.requests,
+            answered=self.answered(facts),
+        )
 
     def goes_on(self) -> bool:
         """Whether the last turn ended so that the next one makes sense."""
@@ -139,16 +236,17 @@ class OpenClawAgent:
         budget_s = task.timeout_s if timeout_s is None else timeout_s
         marker = marker or f"{task.task_id}/{time.time_ns()}"
         base = f"{task.task_id}_{time.time_ns() // 1_000_000}"
-        watch = watch or Watch()
         leave = leave or Leave()
         await self.home.prepare(workspace)
-        progress = _Progress()
+        progress = _Progress(watch=watch or Watch())
+        # stderr always: much of what goes wrong is told nowhere else
+        shown = (files.stdout, files.stderr) if progress.watch.output is not None else (files.stderr,)
         try:
-            async with create_task_group() as group:
-                ended = Event()
-                if watch.output is not None:
-                    for path in (files.stdout, files.stderr):
-                        group.start_soon(_follow_output, path, partial(watch.output, path.stem), ended)
+            async with AsyncExitStack() as stack:
+                outputs: list[_Output] = []
+                for path in shown:
+                    follower = await stack.enter_async_context(Follower(path))
+                    outputs.append(_Output(path, follower, partial(progress.output, path)))
                 for index, turn in enumerate(task.turns):
                     if index == 0 or turn.new_session:
                         session_id = base if index == 0 else f"{base}_{index + 1}"
@@ -165,16 +263,16 @@ class OpenClawAgent:
                     )
                     if before_turn is not None:
                         before_turn(index)
-                    await self._turn(spec, left_s, progress, leave, watch)
+                    await self._turn(spec, left_s, progress, leave, outputs)
                     if not progress.goes_on():
                         break
-                ended.set()
         finally:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 for session in progress.sessions:
                     await session.store.close()
         exported = await to_thread.run_sync(_export, progress.sessions, files)
-        return self._result(task, progress, exported, workspace=workspace, files=files)
+        full = await to_thread.run_sync(find_full, (workspace, self.home.state_dir, evidence))
+        return self._result(task, progress, exported, full, workspace=workspace, files=files)
 
     async def _spec(
         self, turn: Turn, *, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str
@@ -207,27 +305,33 @@ class OpenClawAgent:
             limits=self.limits,
         )
 
-    async def _turn(self, spec: ProcessSpec, left_s: float, progress: _Progress, leave: Leave, watch: Watch) -> None:
+    async def _turn(
+        self, spec: ProcessSpec, left_s: float, progress: _Progress, leave: Leave, outputs: list[_Output]
+    ) -> None:
         """Run one turn's process, with its followers beside it."""
         own = Leave(hurry=leave.hurry)
         session = progress.sessions[-1]
-        progress.before, progress.answered_at, progress.lingered = session.reader.facts, None, False
+        progress.begin_turn()
         began = anyio.current_time()
         async with create_task_group() as group:
             group.start_soon(_pass_on, leave, own)
-            group.start_soon(self._follow_session, progress, own, watch)
+            group.start_soon(self._follow_session, progress, own)
+            for output in outputs:
+                group.start_soon(output.follow)
             end = await supervise(spec, timeout_s=left_s, leave=own)
             group.cancel_scope.cancel()
         progress.note(end, began)
         # what it wrote last: an answer that is read later would be taken for the next turn's
-        while await _read_on(session, watch):
+        while await _read_on(session, progress):
             pass
+        for output in outputs:
+            await output.finish()
 
-    async def _follow_session(self, progress: _Progress, own: Leave, watch: Watch) -> None:
+    async def _follow_session(self, progress: _Progress, own: Leave) -> None:
         """Follow the transcript live, and end an agent that has answered and does not exit."""
         session = progress.sessions[-1]
         while True:
-            if await _read_on(session, watch):
+            if await _read_on(session, progress):
                 answered = progress.answered(session.reader.facts)
                 progress.answered_at = anyio.current_time() if answered else None
                 continue
@@ -242,6 +346,7 @@ class OpenClawAgent:
         task: Task,
         progress: _Progress,
         exported: _Export | OSError,
+        full: str,
         *,
         workspace: Path,
         files: Evidence,
@@ -249,12 +354,15 @@ class OpenClawAgent:
         last = progress.ends[-1]
         if isinstance(exported, OSError):
             # what the live view has read is all there is
-            usage = sum((session.reader.facts.usage for session in progress.sessions), Usage())
-            reason, note = Reason.EVIDENCE_LOST, f"the transcript could not be kept: {exported}"
-            exported = _Export(facts=TranscriptFacts(usage=usage))
+            reason = Reason.DISK_FULL if full or is_disk_full(exported) else Reason.EVIDENCE_LOST
+            note = f"the transcript could not be kept: {exported}"
+            exported = _Export(facts=TranscriptFacts(usage=progress.usage()))
         else:
             turn = progress.last_turn(exported.last_session)
-            reason, note = decide(last, exported.facts, turn, lingered=progress.lingered)
+            complaints = progress.complaints.complaints
+            if self.home.local:
+                complaints = replace(complaints, gateway="")  # it has none to lose
+            reason, note = decide(last, exported.facts, turn, complaints, lingered=progress.lingered, full_disk=full)
         return TaskResult(
             agent_id=self.home.agent_id,
             task_id=task.task_id,
@@ -268,6 +376,8 @@ class OpenClawAgent:
             store=exported.store,
             facts=exported.facts,
             note=note,
+            rate_limits=max(exported.facts.rate_limits, progress.rate_limits()),
+            asleep_s=round(sum(end.asleep_s for end in progress.ends), 3),
             cpu_s=round(sum(end.cpu_s for end in progress.ends), 3),
             peak_rss_bytes=max(end.peak_rss_bytes for end in progress.ends),
             leftovers=tuple(one.command for end in progress.ends for one in end.leftovers),
@@ -275,43 +385,17 @@ class OpenClawAgent:
         )
 
 
-async def _read_on(session: _Session, watch: Watch) -> bool:
+async def _read_on(session: _Session, progress: _Progress) -> bool:
     """Take what is new in a session. False when nothing is."""
     lines = await session.store.poll()
-    for event in (event for line in lines for event in session.reader.feed(line)):
-        if watch.activity is not None and (what := describe(event)):
-            watch.activity(what, session.reader.facts.usage)
+    for line in lines:
+        progress.event(session, line)
     return bool(lines)
 
 
 async def _pass_on(leave: Leave, own: Leave) -> None:
     await leave.stop.wait()
     own.stop.set()
-
-
-async def _follow_output(path: Path, show: Callable[[str], None], ended: Event) -> None:
-    """Give each line of a growing file to `show` until `ended` is set and what was left has been shown.
-
-    Of a flood only the head of each look is shown: nobody could read more, and the other trials need the event loop.
-    """
-    splitter = LineSplitter(max_line_bytes=SHOWN_LINE_BYTES)
-    last_looks = LAST_LOOKS
-    async with Follower(path) as follower:
-        while last_looks:
-            last_looks -= ended.is_set()
-            data = await follower.read()
-            for line in splitter.feed(data[:SHOWN_BYTES]):
-                show(line.data.decode("utf-8", "replace"))
-            if len(data) > SHOWN_BYTES:
-                show(f"… {len(data) - SHOWN_BYTES} bytes are not shown; {path} has them all")
-            if data:
-                continue
-            if ended.is_set():
-                break
-            with move_on_after(POLL_S):
-                await ended.wait()
-    if (rest := splitter.finish()) is not None:
-        show(rest.data.decode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,6 +25,7 @@ Json = dict[str, object]
 # a benchmark must neither use nor disturb them.
 CARRIED_SECTIONS = ("models", "auth", "env", "secrets", "plugins")
 MAX_INCLUDE_DEPTH = 10
+MAX_NESTING = 100  # of what is carried; what is deeper is no settings, and JSON's readers and writers stumble over it
 # Cooldowns and last uses: what happened to the user's own turns must not decide how a trial's go.
 HISTORY = "usageStats"
 # One assignment, which may span lines: the grammar of npm's dotenv, with which OpenClaw reads these files.
@@ -64,15 +65,21 @@ def _home(env: Mapping[str, str]) -> Path:
 def read_user_state(env: Mapping[str, str]) -> UserState:
     """Read what a private home needs from the user's state. Blocks; writes nothing there, not even lock files.
 
-    Raises OpenClawError when the user's openclaw.json or .env can't be read: without it the run might go to
+    Raises OpenClawError when the user's openclaw.json, logins or .env can't be read: without them the run might go to
     another account than the user thinks.
     """
     state = user_state_dir(env)
     chosen = env.get("OPENCLAW_CONFIG_PATH")
     config_path = Path(chosen).expanduser() if chosen else state / "openclaw.json"
-    config = _read_config(config_path, 0) if config_path.is_file() else {}
+    too_deep = f"Your OpenClaw config {config_path} is nested too deeply; mend it and run this again."
+    try:
+        config = _read_config(config_path, 0) if config_path.is_file() else {}
+    except RecursionError as error:
+        raise OpenClawError(too_deep) from error
+    if _is_deep(config):
+        raise OpenClawError(too_deep)
     carried = {name: config[name] for name in CARRIED_SECTIONS if name in config}
-    return UserState(config=carried, logins=_read_logins(state), dotenv=_read_dotenv(env))
+    return UserState(config=carried, logins=_logins(state), dotenv=_read_dotenv(env))
 
 
 def _read_config(path: Path, depth: int) -> Json:
@@ -120,6 +127,24 @@ def merge(base: Json, over: Json) -> Json:
     return out
 
 
+def _is_deep(value: object) -> bool:
+    """Whether a value has more than `MAX_NESTING` levels; looked at level by level, as it may have thousands."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [one for group in inner for one in group]
+    return bool(level)
+
+
+def _logins(state: Path) -> Json:
+    try:
+        return _read_logins(state)
+    except OSError as error:
+        raise OpenClawError(
+            f"The logins of your OpenClaw in {state} can't be read ({error}); mend it and run this again."
+        ) from error
+
+
 def _read_logins(state: Path) -> Json:
     """The auth profiles of the user's main agent, wherever this user's releases have put them; later places win.
 
@@ -140,9 +165,9 @@ def _read_logins(state: Path) -> Json:
     ]:
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or _is_deep(value):
             continue
         # a profile is taken whole: half an old key and half a new login would be neither
         found = value.pop("profiles", None)

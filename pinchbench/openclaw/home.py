@@ -18,8 +18,10 @@ from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.credentials import Json, UserState, merge, user_state_dir
 from pinchbench.openclaw.install import cache_dir
 from pinchbench.openclaw.probe import run_short
+from pinchbench.secrets import known_secrets, mask
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
@@ -204,8 +206,13 @@ async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, m
     args = ["agents", "add", agent_id, "--model", model, "--workspace", str(workspace), "--non-interactive"]
     done = await run_short(openclaw, args, env=env)
     if done.returncode != 0:
-        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        said = _said(done, env)
         raise OpenClawError(f"`openclaw agents add {agent_id}` failed (exit code {done.returncode}): {said[-500:]}")
+
+
+def _said(done: subprocess.CompletedProcess[bytes], env: Mapping[str, str]) -> str:
+    """What OpenClaw said, without keys: it is cut, and shown."""
+    return mask((done.stderr + done.stdout).decode("utf-8", "replace").strip(), known_secrets(env))
 
 
 async def _store_logins(home: PrivateHome, logins: Json) -> None:
@@ -218,7 +225,7 @@ async def _store_logins(home: PrivateHome, logins: Json) -> None:
     done = await run_short(home.openclaw, args, env=home.env, stdin=PLACEHOLDER_KEY.encode() + b"\n")
     stored = await to_thread.run_sync(_replace_placeholder, home.state_dir, logins)
     if not stored:
-        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        said = _said(done, home.env)
         raise OpenClawError(
             f"Your stored OpenClaw logins could not be carried into a private home ({said[-300:]});"
             " give the provider's key as an environment variable, or use --isolation shared."
@@ -343,7 +350,7 @@ async def _list_agents(openclaw: OpenClaw, env: Mapping[str, str]) -> list[Json]
     except ValueError:
         agents = None
     if done.returncode != 0 or not isinstance(agents, list):
-        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        said = _said(done, env)
         raise OpenClawError(f"`openclaw agents list` failed (exit code {done.returncode}): {said[-500:]}")
     return [one for one in agents if isinstance(one, dict)]
 
@@ -358,7 +365,7 @@ async def _set_workspace(openclaw: OpenClaw, home: SharedHome, agents: list[Json
         done = await run_short(openclaw, ["config", "set", path, str(home.link)], env=home.env)
         if done.returncode == 0:
             break
-        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        said = _said(done, home.env)
     agents = await _list_agents(openclaw, home.env)
     if next((one.get("workspace") for one in agents if one.get("id") == home.agent_id), None) != str(home.link):
         raise OpenClawError(

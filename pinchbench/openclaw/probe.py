@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SHORT_GRACE_S = 2.0  # a command that reads or writes a config ends at once
+# as it is printed, kept and compared: whatever else a program says, no control character and no endless number
+VERSION = re.compile(rb"\d{4}\.\d{1,4}\.\d{1,9}(?!\d)[0-9A-Za-z.+_-]{0,40}")
 SHORT_LIMIT_S = 120.0  # `--version` and the like take 1 to 9 CPU-seconds; a loaded machine multiplies that
 
 
@@ -60,8 +62,8 @@ def _locate(choice: str | None) -> OpenClaw:
 async def _with_version(found: OpenClaw) -> OpenClaw:
     env = {**os.environ, "PATH": found.path(os.environ.get("PATH", ""))}
     done = await run_short(found, ["--version"], env=env)
-    version = re.search(r"\d{4}\.\d+\.\d+[^\s,]*", done.stdout.decode("utf-8", "replace"))
-    if done.returncode != 0 or version is None:
+    version = read_version(done.stdout)
+    if done.returncode != 0 or not version:
         said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
         first = said.partition("\n")[0][:300]
         if "node" in first.lower():
@@ -70,7 +72,13 @@ async def _with_version(found: OpenClaw) -> OpenClaw:
                 " `pinchbench-async openclaw install` brings an OpenClaw with a Node that suits it."
             )
         raise OpenClawError(f"{found.program} --version failed (exit code {done.returncode}): {first}")
-    return replace(found, version=version.group())
+    return replace(found, version=version)
+
+
+def read_version(output: bytes) -> str:
+    """The release that `openclaw --version` names, such as `2026.9.6` or `2026.9.6-beta.1`; empty when it names none."""
+    found = VERSION.search(output)
+    return found.group().decode("ascii") if found is not None else ""
 
 
 async def node_version(found: OpenClaw) -> str:

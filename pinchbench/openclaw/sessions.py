@@ -14,12 +14,14 @@ from pinchbench.process.follow import Follower
 from pinchbench.process.lines import LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024  # of one event; what is longer is cut and counted as damage
 READ_BYTES = 1024 * 1024
 ROWS_AT_ONCE = 200
+PAGE_BYTES = 8 * 1024 * 1024  # of events, unless one alone is longer: a few rows may stand for gigabytes
+MAX_STEPS = 200_000_000  # of SQLite's machine for one page, some seconds: a view may have rows without end
 BUSY_S = 2.0  # how long a reader waits for a writer's lock
 SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it, an fsync later at most
 
@@ -99,7 +101,7 @@ class SqliteStore:
         return [event for _, event in rows]
 
     def lines(self) -> Iterator[bytes] | None:
-        """Read all rows, some hundred at a time. Raises OSError when only a part can be read."""
+        """Read all rows, some hundred or some megabytes at a time. Raises OSError when only a part can be read."""
         first = self._fetch(-1)
         return self._pages(first) if first else None
 
@@ -130,27 +132,41 @@ class SqliteStore:
         try:
             with closing(sqlite3.connect(f"{self._database.as_uri()}?mode=ro", uri=True, timeout=BUSY_S)) as database:
                 database.text_factory = bytes  # text that is no UTF-8 must not hide the whole session
+                database.set_progress_handler(lambda: 1, MAX_STEPS)
                 rows = database.execute(
                     "SELECT seq, event_json, event_zstd FROM transcript_events"
                     " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
                     (self._session_id, after, ROWS_AT_ONCE),
-                ).fetchall()
+                )
+                return _page(rows)
         except sqlite3.Error:
             # being created, migrated or checkpointed, or another release's table: the next look tells
             return None
-        return [(seq, _event(text, packed)) for seq, text, packed in rows]
+
+
+def _page(rows: Iterable[tuple[int, object, object]]) -> list[tuple[int, bytes]]:
+    page: list[tuple[int, bytes]] = []
+    held_bytes = 0
+    for seq, text, packed in rows:
+        page.append((seq, _event(text, packed)))
+        held_bytes += len(page[-1][1])
+        if held_bytes >= PAGE_BYTES:
+            break
+    return page
 
 
 def _event(text: object, packed: object) -> bytes:
-    if isinstance(text, bytes):
-        return text
-    if isinstance(packed, bytes):
-        try:
-            # a stream, because `decompress` believes whatever size a frame states
-            return zstandard.ZstdDecompressor().stream_reader(packed).read(MAX_EVENT_BYTES)
-        except zstandard.ZstdError:
-            return packed
-    return b""
+    data = text if isinstance(text, bytes) else _unpacked(packed) if isinstance(packed, bytes) else b""
+    # one event is one line: JSON may be written on several, its strings can't hold a raw newline
+    return data[:MAX_EVENT_BYTES].replace(b"\n", b" ")
+
+
+def _unpacked(packed: bytes) -> bytes:
+    try:
+        # a stream, because `decompress` believes whatever size a frame states
+        return zstandard.ZstdDecompressor().stream_reader(packed).read(MAX_EVENT_BYTES)
+    except zstandard.ZstdError:
+        return packed
 
 
 class AnyStore:

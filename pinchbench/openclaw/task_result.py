@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.model import Reason, Status, Usage
+from pinchbench.openclaw.complaints import Complaints, is_rate_limit, names_full_disk
 from pinchbench.openclaw.transcript import Event, TranscriptFacts, parse_line
 from pinchbench.process.supervise import EndReason, ProcessEnd
 
@@ -53,7 +54,9 @@ class TaskResult:
     """What became of a task. Large things stay in files; `transcript()` and `to_dict()` read them.
 
     `execution_time_s` is the agent's own time, without our set-up. `cpu_s` is the CPU time of OpenClaw and all it
-    started, `peak_rss_bytes` its largest process. `note` says in words what `reason` can't.
+    started, `peak_rss_bytes` its largest process. `note` says in words what `reason` can't. `rate_limits` counts the
+    model calls that the provider refused as too many. `asleep_s` is how long the machine or the runner was suspended
+    meanwhile, which is in no other time.
     """
 
     agent_id: str
@@ -68,6 +71,8 @@ class TaskResult:
     store: str
     facts: TranscriptFacts
     note: str = ""
+    rate_limits: int = 0
+    asleep_s: float = 0.0
     cpu_s: float = 0.0
     peak_rss_bytes: int = 0
     leftovers: tuple[str, ...] = ()
@@ -120,30 +125,56 @@ MODELS_DOING = re.compile(
     r"context.{0,20}(length|window|limit)|maximum context|too (long|many tokens)|content.?(filter|policy)|moderation",
     re.IGNORECASE,
 )
+# Statuses that no request of the agent's brings about, whatever the words after them (403 may be about its content)
+PROVIDERS_DOING = re.compile(r"(?:HTTP )?(?:401|402|404|408|429|5\d\d)\b")
+# Reasons that a full disk explains no better, or that it does not change
+DISK_OR_NOT = frozenset({Reason.COMPLETED, Reason.INTERRUPTED, Reason.COMMAND_NOT_FOUND, Reason.PROVIDER_ERROR})
+NOTE_CHARS = 500  # of somebody else's words in a note
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastTurn:
     """What the transcript says about the last turn that was started.
 
-    `found`: its session has a transcript; `calls`: answers of a model in this turn; `answered`: the turn ends in a
-    final answer.
+    `found`: its session has a transcript; `asked`: messages of the user in this turn; `calls`: answers of a model in it;
+    `answered`: the turn ends in a final answer.
     """
 
     found: bool
+    asked: int = 1
     calls: int = 0
     answered: bool = False
 
 
-def decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order of precedence
-    end: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, *, lingered: bool
+def decide(
+    end: ProcessEnd,
+    facts: TranscriptFacts,
+    turn: LastTurn,
+    complaints: Complaints = Complaints(),  # noqa: B008 - a frozen value
+    *,
+    lingered: bool,
+    full_disk: str = "",
 ) -> tuple[Reason, str]:
     """Name the reason for a trial's end, and what a person should know beside it.
 
-    `end` is that of the last turn's process, `facts` are those of all sessions, `lingered` says whether the process was
-    ended because it had answered and did not exit. Situations that say nothing about the model come before those
+    `end` is that of the last turn's process, `facts` are those of all sessions, `complaints` what the last turn's process
+    said on stderr; `lingered` says whether the process was ended because it had answered and did not exit, `full_disk`
+    which file system of the trial has no room left. Situations that say nothing about the model come before those
     that do: a run whose provider refused every call must not look like a bad model.
     """
+    reason, note = _decide(end, facts, turn, complaints, lingered=lingered)
+    if reason in (Reason.PROVIDER_ERROR, Reason.MODEL_ERROR) and names_full_disk(facts.error):
+        return Reason.DISK_FULL, facts.error[:NOTE_CHARS]
+    if reason in DISK_OR_NOT:
+        return reason, note
+    if full := full_disk or complaints.full_disk or (end.error if names_full_disk(end.error) else ""):
+        return Reason.DISK_FULL, f"{full} ({note or reason.value})"
+    return reason, note
+
+
+def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order of precedence
+    end: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, complaints: Complaints, *, lingered: bool
+) -> tuple[Reason, str]:
     match end.reason:
         case EndReason.NOT_STARTED:
             return (Reason.COMMAND_NOT_FOUND if end.not_found else Reason.AGENT_NOT_STARTED), end.error
@@ -154,28 +185,63 @@ def decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order o
         case _:
             pass
     failed = end.reason is EndReason.EXITED and end.exit_code != 0
+    timed_out = end.reason is EndReason.TIMED_OUT
+    provider = "" if _models_doing(complaints.provider) else complaints.provider
+    if complaints.gateway and _gateway_lost(facts, turn, complaints, unfinished=failed or timed_out):
+        return Reason.GATEWAY_LOST, complaints.gateway
     if not turn.found:
+        if provider:
+            return Reason.PROVIDER_ERROR, provider
         if failed:
-            return Reason.AGENT_NOT_STARTED, f"openclaw ended with exit code {end.exit_code} before it had a session"
+            note = f"openclaw ended with exit code {end.exit_code} before it had a session"
+            return Reason.AGENT_NOT_STARTED, _with_last_line(note, complaints)
         return Reason.NO_TRANSCRIPT, "no session was found where this OpenClaw keeps them"
     if facts.error:
-        models_doing = MODELS_DOING.search(facts.error)
-        return (Reason.MODEL_ERROR if models_doing else Reason.PROVIDER_ERROR), facts.error[:500]
+        # the same error, with what lies beneath it
+        note = complaints.provider if complaints.provider.startswith(facts.error[:NOTE_CHARS]) else facts.error
+        return (Reason.MODEL_ERROR if _models_doing(facts.error) else Reason.PROVIDER_ERROR), note[:NOTE_CHARS]
     if facts.fallback:
         return Reason.MODEL_FALLBACK, f"answered by {', '.join(facts.models)}"
-    if end.reason is EndReason.TIMED_OUT and turn.answered:
+    if timed_out and turn.answered:
         return Reason.COMPLETED, "the agent had answered but did not exit, and was ended at the time limit"
-    if end.reason is EndReason.TIMED_OUT and facts.usage.requests == 0:
+    if timed_out and provider:
         # OpenClaw retries a failing provider for minutes without a word in the transcript (measured on 2026.9.6)
+        return Reason.PROVIDER_ERROR, f"{provider} (still so when the time was up)"
+    if timed_out and facts.usage.requests == 0:
         return Reason.NO_MODEL_CALL, "the model had not answered once when the time was up; stderr.log may say why"
-    if end.reason is EndReason.TIMED_OUT:
+    if timed_out:
         return Reason.TIMED_OUT, ""
     if end.reason is EndReason.OUTPUT_LIMIT:
         return Reason.OUTPUT_LIMIT, "the agent wrote more to stdout and stderr than a trial may"
-    if turn.calls == 0:
-        return Reason.NO_MODEL_CALL, "the last turn's transcript holds no answer of a model"
+    if turn.calls == 0 and not provider:
+        note = "the last turn's transcript holds no answer of a model"
+        return Reason.NO_MODEL_CALL, _with_last_line(note, complaints) if failed else note
     if failed and (end.exit_code or 0) < 0:
         return Reason.KILLED_BY_SIGNAL, f"openclaw was killed by signal {-(end.exit_code or 0)}"
+    if provider and (failed or not turn.answered):
+        return Reason.PROVIDER_ERROR, provider
     if failed:
         return Reason.NONZERO_EXIT, f"openclaw ended with exit code {end.exit_code}"
     return Reason.COMPLETED, "the agent had answered but did not exit, and was ended" if lingered else ""
+
+
+def _gateway_lost(facts: TranscriptFacts, turn: LastTurn, complaints: Complaints, *, unfinished: bool) -> bool:
+    """Whether a turn that complained of its gateway has come to nothing by that.
+
+    2026.6.5 runs the agent without the gateway then. That is as good when the gateway was never there, but an agent that
+    was asked twice has worked twice in the same workspace.
+    """
+    if turn.asked > 1 or complaints.other_session:
+        return True
+    return unfinished and not turn.answered and not facts.error
+
+
+def _models_doing(error: str) -> bool:
+    """Whether a provider's error is about what the agent asked, not about who asked, how often, or the provider itself."""
+    if PROVIDERS_DOING.match(error) or is_rate_limit(error):
+        return False
+    return MODELS_DOING.search(error) is not None
+
+
+def _with_last_line(note: str, complaints: Complaints) -> str:
+    return f"{note}: {complaints.last_line}" if complaints.last_line else note

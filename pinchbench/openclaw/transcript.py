@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from pinchbench.model import Usage
+from pinchbench.openclaw.complaints import is_rate_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,7 +82,8 @@ class TranscriptFacts:
 
     `events` counts events and raw pieces, `damaged` the lines that could not be read whole. `models` are the
     distinct `provider/model` that answered, in order. `answered` is true when the last message is a final
-    answer. `error` is the last provider error, empty once a later call succeeded.
+    answer. `error` is the last provider error, empty once a later call succeeded. `rate_limits` counts the provider
+    errors that were about too many requests.
     """
 
     events: int = 0
@@ -93,6 +96,7 @@ class TranscriptFacts:
     answered: bool = False
     fallback: bool = False
     error: str = ""
+    rate_limits: int = 0
 
 
 class TranscriptReader:
@@ -110,6 +114,7 @@ class TranscriptReader:
         self._answered = False
         self._fallback = False
         self._error = ""
+        self._rate_limits = 0
 
     @property
     def facts(self) -> TranscriptFacts:
@@ -125,6 +130,7 @@ class TranscriptReader:
             answered=self._answered,
             fallback=self._fallback or len(self._models) > 1,
             error=self._error,
+            rate_limits=self._rate_limits,
         )
 
     def feed(self, line: bytes) -> tuple[Event, ...]:
@@ -158,6 +164,8 @@ class TranscriptReader:
         self._answered = calls == 0 and str(stop) not in UNFINISHED
         if stop == "error":
             self._error = writable(str(message.get("errorMessage") or "the provider answered with an error"))
+            said = (self._error, message.get("errorCode") or "", message.get("errorType") or "")
+            self._rate_limits += is_rate_limit(" ".join(map(str, said)))
             return
         self._error = ""
         if self._answered:
@@ -224,3 +232,11 @@ def describe(event: Mapping[str, object]) -> str:
             first = next((str(value) for value in values if isinstance(value, str)), "")
             return writable(f"{part.get('name')} {first}".strip())
     return text_of(message)
+
+
+def written_at(event: Mapping[str, object]) -> float:
+    """When OpenClaw wrote an event, in seconds since the epoch; infinite when it does not say."""
+    try:
+        return datetime.fromisoformat(str(event.get("timestamp"))).timestamp()
+    except (ValueError, OverflowError):
+        return float("inf")

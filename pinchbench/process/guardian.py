@@ -204,9 +204,10 @@ class Guardian:
         self._sweep_s = settings["sweep_s"]
         self._output_limit = settings["output_limit_bytes"]
         self._max_processes = settings["max_processes"]
+        self._gap_s = settings["gap_s"]
         self._counted_at = 0.0
         self._reason = "exited"
-        self._decided_at = 0.0
+        self._asleep_s = 0.0
         self._inbox = b""
         self._wake_r, self._wake_w = os.pipe()
         os.set_blocking(self._wake_r, False)
@@ -226,7 +227,12 @@ class Guardian:
         """Sleep until something happens; return the runner's word, if there was one."""
         if b"\n" in self._inbox:  # two words came at once: the second must not wait for anything
             timeout_s = 0
-        for fd, _ in self._poll.poll(max(0.0, timeout_s) * 1000):
+        due = time.monotonic() + max(0.0, timeout_s)
+        came = self._poll.poll(max(0.0, timeout_s) * 1000)
+        late_s = time.monotonic() - due
+        if late_s > self._gap_s:  # so late is nobody who is merely busy: the container was paused
+            self._asleep_s += late_s
+        for fd, _ in came:
             if fd == self._wake_r:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake_r, 4096)
@@ -335,22 +341,24 @@ class Guardian:
         tree = Tree(pid, subreaper=subreaper)
         leftovers: list[dict[str, object]] = []
         killed = 0
+        ran_s = 0.0
         try:
             due = self.watch(tree)
-            self._decided_at = time.monotonic()
+            ran_s = time.monotonic() - started_at - self._asleep_s
             leftovers, killed = self.end(tree, due)
         finally:
             if tree.alive():
                 killed += self._kill(tree)
         survivors = list(tree.living()) if tree.alive() else []
-        ended_at = time.monotonic()
+        duration_s = time.monotonic() - started_at - self._asleep_s
         code = os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None
         self.say(
             event="ended",
             reason=self._reason,
             exit_code=code,
-            ran_s=round(self._decided_at - started_at, 3),
-            duration_s=round(ended_at - started_at, 3),
+            ran_s=round(ran_s, 3),
+            duration_s=round(duration_s, 3),
+            asleep_s=round(self._asleep_s, 3),
             leftovers=leftovers[:MAX_NAMED],
             killed=killed,
             survivors=survivors,

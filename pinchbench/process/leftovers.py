@@ -3,27 +3,58 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 MARKER = "PINCHBENCH_TRIAL"
+RUNNER = "PINCHBENCH_RUNNER"  # the identity of the runner, beside the marker
+GUARDIANS_S = 3.0  # guardians end their trees within 1 s of their runner's death; a busy machine may take longer
+LOOK_S = 0.1  # how often to see whether they have
+ROUND_S = 0.5  # how long one round of SIGKILL may take to show
+ROUNDS = 50  # of killing; who outlives them can't be killed
+MAX_PID = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Identity:
+    """A process as `identity` wrote it down.
+
+    `started` is, on Linux, in ticks since the boot that `boot` names, and `namespace` is where the pid is valid. These
+    two are empty elsewhere, and `started` is then psutil's wall-clock time.
+    """
+
+    pid: int
+    started: float
+    boot: str = ""
+    namespace: str = ""
 
 
 def identity() -> str:
-    """This process, so that a later one can tell whether it still lives: its pid and when it was started."""
-    process = psutil.Process()
-    return f"{process.pid} {process.create_time()}"
+    """This process, so that a later one can tell whether it still lives: its pid and when it was started.
+
+    On Linux nothing in it depends on the wall clock, which may be set back.
+    """
+    return _identity(os.getpid())
 
 
 def is_alive(written: str) -> bool:
-    """Whether the process that `identity` described lives. A pid that was given to another process does not count."""
-    pid, _, created = written.partition(" ")
-    try:
-        return psutil.Process(int(pid)).create_time() == float(created)
-    except psutil.AccessDenied:
-        return True
-    except (psutil.Error, ValueError):
-        return False
+    """Whether the process that `identity` described lives. A pid that was given to another process does not count.
+
+    Nor does a zombie, or what `identity` never wrote. One of another pid namespace of this machine can't be
+    judged from here: it counts as alive, for nobody may delete or kill what another container runs.
+    """
+    one = _read(written)
+    return one is not None and _lives(one)
 
 
 def find_marked(prefix: str) -> list[psutil.Process]:
@@ -45,15 +76,148 @@ def end_marked(prefix: str) -> int:
 
     A process that forks faster than it can be found is stopped first, as the guardian does.
     """
+    return _end_all(lambda: find_marked(prefix))
+
+
+def end_orphaned() -> int:
+    """End this user's trials whose runners are gone; returns how many processes were killed. Blocks.
+
+    Costs some milliseconds where there are none. A guardian that still works is given its time, since only it reaches
+    children that dropped their environment; what it ends is not counted. Nothing is touched whose runner lives or can't
+    be judged, nor this process and those it runs under.
+    """
+    due = time.monotonic() + GUARDIANS_S
+    while any(map(_is_guardian, _find_orphaned())) and time.monotonic() < due:
+        time.sleep(LOOK_S)
+    return _end_all(lambda: _guardians_last(_find_orphaned()))
+
+
+def _find_orphaned() -> list[psutil.Process]:
+    """The living processes that carry a marker and a runner that is gone, and the children of their guardians."""
+    gone: dict[str, bool] = {}
+    spared = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    found: dict[int, psutil.Process] = {}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            env = process.environ()
+            if MARKER not in env or RUNNER not in env or process.uids().real != os.getuid():
+                continue
+            runner = env[RUNNER]
+            if runner not in gone:
+                gone[runner] = _is_gone(runner)
+            if gone[runner] and process.status() != psutil.STATUS_ZOMBIE:
+                found[process.pid] = process
+    for guardian in filter(_is_guardian, list(found.values())):
+        for child in _children(guardian):
+            with contextlib.suppress(psutil.Error, OSError):
+                if child.status() != psutil.STATUS_ZOMBIE and RUNNER not in child.environ():
+                    found[child.pid] = child
+    return [process for pid, process in found.items() if pid not in spared]
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error, OSError):
+        return process.children(recursive=True)
+    return []
+
+
+def _guardians_last(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """All but the guardians, as long as there are others: a guardian's death lets go of who is known by it alone."""
+    others = [process for process in processes if not _is_guardian(process)]
+    return others or processes
+
+
+def _is_guardian(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error, OSError):
+        return any(Path(word).parts[-2:] == ("process", "guardian.py") for word in process.cmdline()[1:4])
+    return False
+
+
+def _end_all(find: Callable[[], list[psutil.Process]]) -> int:
     ended: set[int] = set()
-    for _ in range(50):
-        marked = find_marked(prefix)
-        if not marked:
+    for _ in range(ROUNDS):
+        processes = find()
+        if not processes:
             break
         for send in ("suspend", "kill"):
-            for process in marked:
+            for process in processes:
                 with contextlib.suppress(psutil.Error):
                     getattr(process, send)()
-        ended |= {process.pid for process in marked}
-        psutil.wait_procs(marked, timeout=0.5)
+        ended |= {process.pid for process in processes}
+        psutil.wait_procs(processes, timeout=ROUND_S)
     return len(ended)
+
+
+@lru_cache(maxsize=1)  # by pid: a fork is another process
+def _identity(pid: int) -> str:
+    started, boot, namespace = _started_ticks(pid), _boot(), _namespace()
+    if started is None or not boot or not namespace:
+        return f"{pid} {psutil.Process(pid).create_time()}"
+    return f"{pid} {started} {boot} {namespace}"
+
+
+def _read(written: str) -> _Identity | None:
+    """Take an identity apart; None where it is none."""
+    try:
+        match written.split():
+            case [pid, started]:
+                one = _Identity(pid=int(pid), started=float(started))
+            case [pid, ticks, boot, namespace]:
+                one = _Identity(pid=int(pid), started=int(ticks), boot=boot, namespace=namespace)
+            case _:
+                return None
+    except ValueError:
+        return None
+    return one if 0 < one.pid <= MAX_PID else None
+
+
+def _is_gone(written: str) -> bool:
+    """Whether this is certainly the identity of a dead process; what can't be read is certain of nothing."""
+    one = _read(written)
+    return one is not None and not _lives(one)
+
+
+def _lives(one: _Identity) -> bool:
+    if not one.boot:
+        try:
+            return psutil.Process(one.pid).create_time() == one.started
+        except psutil.AccessDenied:
+            return True
+        except psutil.Error:
+            return False
+    boot = _boot()
+    if boot and one.boot != boot:
+        return False
+    if one.namespace != _namespace():
+        return True
+    started = _started_ticks(one.pid)
+    return psutil.pid_exists(one.pid) if started is None else started == one.started
+
+
+def _boot() -> str:
+    """What names this boot of the machine; empty where nothing does."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
+
+
+def _namespace() -> str:
+    """The number of this process's pid namespace; empty where there is no such thing."""
+    if not sys.platform.startswith("linux"):
+        return ""
+    with contextlib.suppress(OSError):
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    return ""
+
+
+def _started_ticks(pid: int) -> int | None:
+    """When a process was started, in ticks since boot; -1 for one that is dead, None where that can't be read."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # the command name may hold spaces and parentheses: fields are counted from its last ")"
+    fields = text[text.rindex(b")") + 2 :].split(b" ")
+    state, threads, ticks = fields[0], int(fields[17]), int(fields[19])
+    # a program whose first thread has ended looks like a zombie, but has other threads that live on
+    return -1 if state in (b"Z", b"X") and threads <= 1 else ticks

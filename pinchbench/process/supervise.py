@@ -16,19 +16,23 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import CancelScope, Event, create_task_group, move_on_after, to_thread
 
-from pinchbench.process.leftovers import MARKER, end_marked
+from pinchbench.process.awake import Clocks, Wakefulness
+from pinchbench.process.leftovers import MARKER, RUNNER, end_marked, identity
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 GUARDIAN = Path(__file__).with_name("guardian.py")
 GRACE_S = 10.0  # OpenClaw needs about 5 s to end after SIGTERM (measured on 2026.9.6)
-ORPHAN_GRACE_S = 0.5  # when the runner is gone nobody waits for a tidy end; all must be dead within 1 s
+# When the runner is gone nobody waits for a tidy end; all must be dead within 1 s, of which 32 guardians on two busy
+# cores need half to look through all processes and kill theirs (measured).
+ORPHAN_GRACE_S = 0.3
 SWEEP_S = 1.0  # for what the agent left running after its own end
 OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together
 START_LIMIT_S = 60.0  # a guardian starts in 20 ms; a machine in deep swap may take far longer
 MARKED_LIMIT_S = 30.0  # to look through all processes of the machine for those with a marker, again and again
 REPORT_MARGIN_S = 8.0  # SIGKILL rounds (at most 5 s) and the report, after the grace
+SYSTEM_CLOCKS = Clocks()
 
 
 class EndReason(StrEnum):
@@ -69,7 +73,8 @@ class Leftover:
 class ProcessSpec:
     """What to run. `stdout` and `stderr` are files that are appended to; stdin is read from a file, or empty.
 
-    `marker` is put into the environment as `PINCHBENCH_TRIAL` and reaches every descendant.
+    `marker` is put into the environment as `PINCHBENCH_TRIAL` and reaches every descendant, and with it, as
+    `PINCHBENCH_RUNNER`, who runs it.
     """
 
     argv: Sequence[str]
@@ -88,14 +93,17 @@ class ProcessEnd:
 
     `exit_code` is negative for a signal, as in `subprocess`; None where none is known. `duration_s` runs from
     the spawn to the end of the last process of the tree, `ran_s` to the moment the end was decided (exit, limit
-    or stop). `cpu_s` is the tree's CPU time, `peak_rss_bytes` its largest process. `error` says why it did not start.
-    `level` is how it was contained: `guardian` (nothing escapes) or `session`.
+    or stop); neither counts time in which the machine was suspended or the guardian stopped. `asleep_s` is how long
+    the machine was suspended meanwhile, or this process stopped, which need not have stopped the agent. `cpu_s` is the
+    tree's CPU time, `peak_rss_bytes` its largest process. `error` says why it did not start. `level` is how it was
+    contained: `guardian` (nothing escapes) or `session`.
     """
 
     reason: EndReason
     exit_code: int | None = None
     ran_s: float = 0.0
     duration_s: float = 0.0
+    asleep_s: float = 0.0
     leftovers: tuple[Leftover, ...] = ()
     killed: int = 0
     cpu_s: float = 0.0
@@ -165,9 +173,47 @@ def contain_level() -> str:
     return "guardian" if sys.platform.startswith("linux") else "session"
 
 
-async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None = None, level: str = "") -> ProcessEnd:
+class _Timer:
+    """Waits for events within limits that count only the time in which this process is awake."""
+
+    def __init__(self, clocks: Clocks) -> None:
+        self._clocks = clocks
+        self._wakefulness = Wakefulness(clocks.read(), gap_s=clocks.gap_s)
+
+    @property
+    def awake_s(self) -> float:
+        return self._wakefulness.awake_s
+
+    @property
+    def asleep_s(self) -> float:
+        return self._wakefulness.asleep_s
+
+    async def wait(self, *events: Event, until_s: float) -> bool:
+        """Wait for one of the events. False when `awake_s` has reached `until_s` before any was set.
+
+        On waking there is time left: what happened in the meantime is heard before the limit is.
+        """
+        while not any(event.is_set() for event in events):
+            left_s = until_s - self.awake_s
+            if left_s <= 0:
+                return False
+            with move_on_after(min(left_s, self._clocks.tick_s)):
+                await _first(*events)
+            self._wakefulness.feed(self._clocks.read())
+        return True
+
+
+async def supervise(
+    spec: ProcessSpec,
+    *,
+    timeout_s: float,
+    leave: Leave | None = None,
+    level: str = "",
+    clocks: Clocks = SYSTEM_CLOCKS,
+) -> ProcessEnd:
     """Run `spec` until it exits, `timeout_s` seconds have passed since its start, or `leave.stop` is set.
 
+    Seconds in which the machine was suspended or this process stopped do not count.
     On return, and also when this call is cancelled, every process it started is dead: within the grace
     (plus `REPORT_MARGIN_S` at the very most). A cancel ends the tree first, shielded and bounded, and then goes on.
     An executable that can't be started is a value (`NOT_STARTED`), never an exception.
@@ -177,25 +223,30 @@ async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None 
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     guard = _Guard(ours)
-    spawned_at = ended_at = anyio.current_time()
+    settings = {
+        **asdict(spec.limits),
+        "gap_s": clocks.gap_s,
+        "subreaper": level == "guardian",
+        "drop_lc_ctype": "LC_CTYPE" not in spec.env,
+    }
+    timer = _Timer(clocks)
     timed_out = False
+    ran_s = swept_s = 0.0
     try:
         async with create_task_group() as group:
             lifeline = CancelScope(shield=True)
-            group.start_soon(_run_guardian, spec, level, theirs, lifeline, guard)
+            group.start_soon(_run_guardian, spec, settings, theirs, lifeline, guard)
             listener = CancelScope(shield=True)
             group.start_soon(_in_scope, listener, guard.listen)
             try:
-                with move_on_after(START_LIMIT_S):
-                    await guard.started.wait()
-                spawned_at = anyio.current_time()
-                with move_on_after(timeout_s) as limit:
-                    await _first(guard.ended, leave.stop)
-                timed_out = limit.cancelled_caught and not guard.ended.is_set()
+                await timer.wait(guard.started, until_s=START_LIMIT_S)
+                timer = _Timer(clocks)
+                timed_out = not await timer.wait(guard.ended, leave.stop, until_s=timeout_s)
             finally:
-                ended_at = anyio.current_time()
-                with move_on_after(spec.limits.grace_s + spec.limits.sweep_s + REPORT_MARGIN_S, shield=True):
-                    await _end(guard, leave)
+                ran_s = timer.awake_s
+                limit_s = spec.limits.grace_s + spec.limits.sweep_s + REPORT_MARGIN_S
+                with CancelScope(shield=True):  # bounded by the timer: a limit of the event loop's is over on waking
+                    await _end(guard, leave, timer, until_s=ran_s + limit_s)
                 lifeline.cancel()
                 listener.cancel()
     finally:
@@ -203,18 +254,19 @@ async def supervise(spec: ProcessSpec, *, timeout_s: float, leave: Leave | None 
         theirs.close()
         if _may_have_left_some(guard) or level == "session":
             # The guardian itself is gone, gave up, or could not see everybody: the marker finds who is left.
+            began = anyio.current_time()
             with move_on_after(MARKED_LIMIT_S, shield=True):
                 await to_thread.run_sync(end_marked, spec.marker, abandon_on_cancel=True)
-    now = anyio.current_time()
-    return _outcome(guard, timed_out=timed_out, level=level, ran_s=ended_at - spawned_at, duration_s=now - spawned_at)
+            swept_s = anyio.current_time() - began
+    duration_s = timer.awake_s + swept_s
+    return _outcome(guard, timer, timed_out=timed_out, level=level, ran_s=ran_s, duration_s=duration_s)
 
 
 async def _run_guardian(
-    spec: ProcessSpec, level: str, theirs: socket.socket, lifeline: CancelScope, guard: _Guard
+    spec: ProcessSpec, settings: dict[str, object], theirs: socket.socket, lifeline: CancelScope, guard: _Guard
 ) -> None:
-    settings = {**asdict(spec.limits), "subreaper": level == "guardian", "drop_lc_ctype": "LC_CTYPE" not in spec.env}
     # psutil, which the weaker level needs, lives in site-packages
-    python = [sys.executable, "-I", "-S"] if level == "guardian" else [sys.executable, "-I"]
+    python = [sys.executable, "-I", "-S"] if settings["subreaper"] else [sys.executable, "-I"]
     argv = [*python, str(GUARDIAN), str(theirs.fileno()), json.dumps(settings), *spec.argv]
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     files = ExitStack()
@@ -232,7 +284,7 @@ async def _run_guardian(
                 stdout=out,
                 stderr=err,
                 cwd=spec.cwd,
-                env={**spec.env, MARKER: spec.marker},
+                env={**spec.env, MARKER: spec.marker, RUNNER: identity()},
                 check=False,
                 start_new_session=True,
                 pass_fds=(theirs.fileno(),),
@@ -259,21 +311,23 @@ async def _first(*events: Event) -> None:
             group.start_soon(wait, event)
 
 
-async def _end(guard: _Guard, leave: Leave) -> None:
-    """Make the guardian end its tree, if it still has one."""
+async def _end(guard: _Guard, leave: Leave, timer: _Timer, *, until_s: float) -> None:
+    """Make the guardian end its tree, if it still has one, before `timer` shows `until_s`."""
     if not guard.ended.is_set():
         guard.say("kill" if leave.hurry.is_set() else "stop")
         if not leave.hurry.is_set():
-            await _first(guard.ended, leave.hurry)
+            await timer.wait(guard.ended, leave.hurry, until_s=until_s)
             guard.say("kill")
-    await guard.ended.wait()
+    await timer.wait(guard.ended, until_s=until_s)
 
 
 def _may_have_left_some(guard: _Guard) -> bool:
     return guard.failure is None and (guard.report is None or bool(guard.report["survivors"]))
 
 
-def _outcome(guard: _Guard, *, timed_out: bool, level: str, ran_s: float, duration_s: float) -> ProcessEnd:
+def _outcome(
+    guard: _Guard, timer: _Timer, *, timed_out: bool, level: str, ran_s: float, duration_s: float
+) -> ProcessEnd:
     if guard.failure is not None:
         return ProcessEnd(
             reason=EndReason.NOT_STARTED,
@@ -288,6 +342,7 @@ def _outcome(guard: _Guard, *, timed_out: bool, level: str, ran_s: float, durati
             error="the guardian of this trial died",
             ran_s=ran_s,
             duration_s=duration_s,
+            asleep_s=timer.asleep_s,
             level=level,
         )
     # What happened first is the guardian's to say: the agent may have ended just before the word to stop came.
@@ -296,5 +351,6 @@ def _outcome(guard: _Guard, *, timed_out: bool, level: str, ran_s: float, durati
         reason = EndReason.TIMED_OUT
     names = ("exit_code", "ran_s", "duration_s", "killed", "cpu_s", "peak_rss_bytes", "level")
     fields = {name: report[name] for name in names}
+    asleep_s = max(timer.asleep_s, float(str(report["asleep_s"])))
     leftovers = tuple(Leftover(**one) for one in report["leftovers"])  # type: ignore[attr-defined]
-    return ProcessEnd(reason=reason, leftovers=leftovers, **fields)  # type: ignore[arg-type]
+    return ProcessEnd(reason=reason, asleep_s=asleep_s, leftovers=leftovers, **fields)  # type: ignore[arg-type]

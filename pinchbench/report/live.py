@@ -18,6 +18,7 @@ from pinchbench.model import (
     Notice,
     Outcome,
     OutputLine,
+    PaceChanged,
     RegradeBegan,
     RunBegan,
     Status,
@@ -54,40 +55,69 @@ class _Board:
     """What is known of the run."""
 
     trials: int = 0
+    done_before: int = 0
+    most: int = 0  # trials at once
     only_grades: bool = False
+    pace: str = ""
+    retries: int = 0
+    usage: Usage = Usage()
     slots: dict[int, _Slot] = field(default_factory=dict)
-    ended: list[Outcome] = field(default_factory=list)
+    ended: dict[TrialKey, Outcome] = field(default_factory=dict)
     graded: dict[TrialKey, Grade] = field(default_factory=dict)
 
     @property
     def waiting(self) -> int:
         """How many trials have ended and are yet to be graded."""
-        return sum(outcome.reason.counts and outcome.key not in self.graded for outcome in self.ended)
+        return sum(outcome.reason.counts and outcome.key not in self.graded for outcome in self.ended.values())
+
+    @property
+    def done(self) -> int:
+        """How many trials have ended for good, those of earlier runners included."""
+        return self.done_before + len(self.ended)
+
+    def take(self, event: TrialEnded) -> None:
+        """Take the end of an attempt; one that is tried again has not ended its trial."""
+        outcome = event.outcome
+        self.slots.pop(outcome.slot, None)
+        self.usage += outcome.usage
+        self.retries += event.retried
+        if not event.retried:
+            self.ended[outcome.key] = outcome
 
     def totals(self) -> str:
         scores = [grade.score for grade in self.graded.values() if grade.score is not None]
         mean = f"mean score {sum(scores) / len(scores):.2f} of {len(scores)} graded" if scores else ""
         if self.only_grades:
             return ", ".join(filter(None, (f"{len(self.graded)} of {self.trials} graded again", mean)))
-        done = len(self.ended)
-        good = sum(outcome.status is Status.SUCCESS for outcome in self.ended)
-        left_out = sum(not outcome.reason.counts for outcome in self.ended)
-        usage = sum((outcome.usage for outcome in self.ended), Usage())
-        parts = [f"{done} of {self.trials} done", f"{good} completed", f"{done - good - left_out} failed"]
+        ended = self.ended.values()
+        good = sum(outcome.status is Status.SUCCESS for outcome in ended)
+        left_out = sum(not outcome.reason.counts for outcome in ended)
+        parts = [f"{self.done} of {self.trials} done"]
+        if self.done_before:
+            parts.append(f"{self.done_before} of them before")
+        parts += [f"{good} completed", f"{len(ended) - good - left_out} failed"]
         if left_out:
             parts.append(f"{left_out} left out")
+        if self.retries:
+            parts.append(f"{self.retries} tried again")
         if self.waiting:
             parts.append(f"{self.waiting} being graded")
         if mean:
             parts.append(mean)
-        return f"{', '.join(parts)} · {amount(usage.total_tokens)} tokens · ${usage.cost_usd:.4f}"
+        usage = self.usage
+        return f"{', '.join(parts)} · {amount(usage.total_tokens)} tokens · ${usage.cost_usd:.4f}{self.pace}"
 
 
-def outcome_text(outcome: Outcome) -> Text:
-    """One line on a finished trial."""
+def outcome_text(outcome: Outcome, *, retried: bool = False) -> Text:
+    """One line on an attempt that has ended."""
     text = Text()
     text.append(f"{outcome.reason.value:>17}", style=STYLES[outcome.status])
-    text.append(f"  {outcome.key}  {duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens")
+    again = ", attempt " + str(outcome.attempt) if outcome.attempt > 1 else ""
+    text.append(
+        f"  {outcome.key}{again}  {duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens"
+    )
+    if retried:
+        text.append(", will be tried again")
     if outcome.note:
         text.append(f"  {plain(outcome.note, width=160)}", style="dim")
     return text
@@ -107,6 +137,10 @@ def grade_text(grade: Grade) -> Text:
     elif grade.notes:
         text.append(f"  {plain(grade.notes[0], width=160)}", style="dim")
     return text
+
+
+def _pace(limit: int) -> str:
+    return f"{limit} at once" if limit else "paused"
 
 
 def check_alone(grade: Grade) -> float | None:
@@ -145,7 +179,7 @@ class LiveView:
                     drawn = time.monotonic()
                     live.update(self._render(), refresh=True)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event) -> None:  # noqa: C901 - one case an event
         board = self._board
         match event:
             case RunBegan() | RegradeBegan():
@@ -161,28 +195,33 @@ class LiveView:
             case OutputLine():
                 self._line(Text(f"{event.key} {event.stream}: {plain(event.text)}", style="dim"))
             case TrialEnded():
-                self._ended(event.outcome)
+                self._ended(event)
             case TrialGraded():
                 board.graded[event.grade.key] = event.grade
                 self._line(grade_text(event.grade))
+            case PaceChanged():
+                board.pace = "" if event.limit >= board.most else f" · {_pace(event.limit)}"
+                self._line(Text(f"{'paused' if event.limit == 0 else 'pace':>17}  {plain(event.why)}", style="yellow"))
             case Notice():
                 self._line(Text(plain(event.text)))
 
     def _begin(self, event: RunBegan | RegradeBegan) -> None:
         self._board.trials = event.trials
         self._board.only_grades = isinstance(event, RegradeBegan)
+        if isinstance(event, RunBegan):
+            self._board.done_before, self._board.most = event.done, event.slots
         if isinstance(event, RegradeBegan):
             self._line(Text(f"{plain(event.run)}: grading {many(event.trials, 'trial')} again"))
             return
         trials, slots = many(event.trials, "trial"), many(event.slots, "slot")
-        self._line(Text(f"{plain(event.model)}: {trials} on {slots}, run {event.run_id}"))
+        before = f", {event.done} of them done before" if event.done else ""
+        self._line(Text(f"{plain(event.model)}: {trials} on {slots}, run {event.run_id}{before}"))
 
-    def _ended(self, outcome: Outcome) -> None:
+    def _ended(self, event: TrialEnded) -> None:
         board = self._board
-        board.ended.append(outcome)
-        board.slots.pop(outcome.slot, None)
-        self._line(outcome_text(outcome))
-        if len(board.ended) == board.trials and board.waiting > 1:
+        board.take(event)
+        self._line(outcome_text(event.outcome, retried=event.retried))
+        if board.done == board.trials and board.waiting > 1:
             self._line(Text(f"{'':>17}  all agents have ended; {board.waiting} trials are still being graded"))
 
     def say_left_out(self) -> None:

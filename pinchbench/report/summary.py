@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from pinchbench.model import Outcome, Usage
+from pinchbench.model import Outcome, Stop, Usage
 from pinchbench.report.live import STYLES, check_alone
 from pinchbench.report.text import amount, duration, many, plain
 
@@ -77,6 +77,18 @@ class _Judge(msgspec.Struct, frozen=True):
     calls_without_cost: int
 
 
+class _FirstAttempts(msgspec.Struct, frozen=True):
+    score: _Score
+
+
+class _Retries(msgspec.Struct, frozen=True):
+    trials: int
+    attempts: int
+    recovered: int
+    first_attempts: _FirstAttempts
+    other_attempts_usage: Usage
+
+
 class _Totals(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
     """What the summary needs of an aggregate."""
 
@@ -87,7 +99,10 @@ class _Totals(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
     passed: _Pass
     parts: _Parts
     judge: _Judge | None
+    retries: _Retries | None = None
     stopped: str = ""
+    stop: Stop | None = None
+    changes: tuple[str, ...] = ()
 
 
 def print_summary(
@@ -166,7 +181,10 @@ def _problems(outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], fol
 
 def _headline(totals: _Totals) -> Iterator[str]:
     if totals.stopped:
-        yield f"Stopped early: {totals.stopped}"
+        kind = f" ({totals.stop.value})" if totals.stop is not None else ""
+        yield f"Stopped early{kind}: {totals.stopped}"
+    if totals.changes:
+        yield f"Changed while the run was resumed: {'; '.join(totals.changes)}."
     score = totals.score
     if score.mean is None:
         yield "No score: no trial has one."
@@ -185,8 +203,22 @@ def _headline(totals: _Totals) -> Iterator[str]:
     alone = totals.parts.automated_only
     if alone.tasks and alone.mean is not None:
         yield f"Without their judge, the checks of {many(alone.tasks, 'task')} give {alone.mean:.2f}; not in the score."
+    if totals.retries is not None and totals.retries.trials:
+        yield _retries_line(totals.retries)
     if totals.judge is not None:
         yield _judge_line(totals.judge)
+
+
+def _retries_line(retries: _Retries) -> str:
+    tried = f"{many(retries.trials, 'trial')} tried again ({many(retries.attempts, 'further attempt')})"
+    counted = f"{retries.recovered} of them count now and would not have without"
+    score = retries.first_attempts.score
+    alone = "no score" if score.mean is None else f"a score of {score.mean:.3f} ({many(score.trials, 'trial')})"
+    spent = retries.other_attempts_usage
+    return (
+        f"Retries: {tried}; {counted}. First attempts alone give {alone}. Attempts that do not count used"
+        f" {amount(spent.total_tokens)} tokens, ${spent.cost_usd:.4f}."
+    )
 
 
 def _passed(rates: Mapping[str, _PassRate]) -> Iterator[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-# C0, DEL and C1 controls, and the characters that reorder text: none of them may reach a terminal raw; nor may
-# surrogates, which no encoding has
-_OTHERS = "\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+# C0, DEL and C1 controls, and the characters that reorder text (Unicode's Bidi_Control) or end a line: none of them may
+# reach a terminal raw; nor may surrogates, which no encoding has
+_OTHERS = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[\x00-\x1f{_OTHERS}]+")
 _UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f{_OTHERS}]+")
+
+MOST_TOKENS = 10**18  # what is more was never counted: a file can hold a number that no float does
 
 
 def plain(text: str, *, width: int = 0) -> str:
@@ -39,7 +41,7 @@ def amount(tokens: int) -> str:
         return str(tokens)
     if tokens < 999_950:  # noqa: PLR2004 - what would round to 1000.0k
         return f"{tokens / 1000:.1f}k"
-    return f"{tokens / 1_000_000:.1f}M"
+    return f"{min(tokens, MOST_TOKENS) / 1_000_000:.1f}M"
 
 
 def many(number: int, noun: str) -> str:

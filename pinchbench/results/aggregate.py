@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.config import DEFAULT_PASS_THRESHOLD
-from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
+from pinchbench.model import Ending, Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
 from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pinchbench.model import TrialKey
+    from pinchbench.results.attempts import TrialAttempts
 
 NOT_GRADED = "not_graded"  # beside the names of `Ungraded`: nobody has graded the trial yet
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
 NO_GRADES: Mapping[TrialKey, Grade] = MappingProxyType({})
 NO_CATEGORIES: Mapping[str, str] = MappingProxyType({})
+NO_ATTEMPTS: Mapping[TrialKey, TrialAttempts] = MappingProxyType({})
+NO_ATTEMPT_GRADES: Mapping[tuple[TrialKey, int], Grade] = MappingProxyType({})
 
 
 def aggregate(
@@ -37,6 +40,8 @@ def aggregate(
     graded: Sequence[Grade] = (),
     categories: Mapping[str, str] = NO_CATEGORIES,
     pass_threshold: float = DEFAULT_PASS_THRESHOLD,
+    attempts: Mapping[TrialKey, TrialAttempts] = NO_ATTEMPTS,
+    attempt_grades: Mapping[tuple[TrialKey, int], Grade] = NO_ATTEMPT_GRADES,
 ) -> dict[str, object]:
     """Build the aggregate of a run.
 
@@ -51,6 +56,9 @@ def aggregate(
     `grades` holds of each trial the grade that counts; `graded` all that were ever given, if they are known: `judge`
     tells what they have cost, as that money was spent. Its trials, models and prompt versions are those that count.
     `cost_usd` is null when no price was named for any call; `calls_without_cost` are those for which none was.
+
+    `attempts` holds all attempts at each trial, `attempt_grades` what each of them was graded, by its number: `retries`
+    tells what trying again has done to the score, and what the attempts that do not count have used.
     """
     by_task: dict[str, list[_Trial]] = {key.task_id: [] for key in plan}
     for outcome in sorted(outcomes, key=lambda one: one.key):
@@ -75,6 +83,7 @@ def aggregate(
         "categories": {name: _totals([task for task in tasks if task.category == name]) for name in named},
         "pass": _pass(tasks, pass_threshold),
         "parts": {"automated_only": _automated_only(tasks)},
+        "retries": _retries(tasks, attempts, attempt_grades),
         "judge": _judge([trial.grade for trial in trials if trial.grade is not None], graded),
     }
 
@@ -230,6 +239,39 @@ def _automated_only(tasks: Sequence[_Task]) -> dict[str, object]:
         "tasks": len(known),
         "trials": sum(map(len, known)),
         "mean": summarise([fsum(scores) / len(scores) for scores in known]).mean,
+    }
+
+
+def _retries(
+    tasks: Sequence[_Task],
+    attempts: Mapping[TrialKey, TrialAttempts],
+    grades: Mapping[tuple[TrialKey, int], Grade],
+) -> dict[str, object]:
+    """What trying again has done: the score of the first attempts alone stands beside that of those that count.
+
+    `recovered` are trials whose first attempt said nothing about the model, and a later one does.
+    """
+    ended = {
+        key: [one for one in trial.outcomes if one.reason.ending is not Ending.INTERRUPTED]
+        for key, trial in attempts.items()
+    }
+    others = [one for trial in attempts.values() for one in trial.outcomes if one is not trial.counting]
+    first = [
+        replace(
+            task,
+            trials=tuple(
+                _Trial(outcome=one, grade=grades.get((one.key, one.attempt)))
+                for one in (attempts[trial.outcome.key].first for trial in task.trials if trial.outcome.key in attempts)
+            ),
+        )
+        for task in tasks
+    ]
+    return {
+        "trials": sum(len(trial) > 1 for trial in ended.values()),
+        "attempts": sum(max(0, len(trial) - 1) for trial in ended.values()),
+        "recovered": sum(trial.counting.reason.counts and not trial.first.reason.counts for trial in attempts.values()),
+        "first_attempts": _totals(first),
+        "other_attempts_usage": _usage(one.usage for one in others),
     }
 
 

@@ -10,7 +10,10 @@ from pinchbench.errors import ResultsError
 from pinchbench.model import GradingType, TrialKey
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from pinchbench.results.records import RunResumed
 
 
 class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,11 +50,20 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(TrialKey(task_id=task_id, repetition=repetition) for task_id, repetition in self.plan)
 
 
+def as_resumed(facts: RunFacts, resumed: Sequence[RunResumed]) -> RunFacts:
+    """The facts of a run as they are after it was resumed: what changed then holds for what is run from there on."""
+    for record in resumed:
+        facts = msgspec.structs.replace(
+            facts, config=record.config, versions=record.versions, tasks={**facts.tasks, **record.tasks}
+        )
+    return facts
+
+
 def read_facts(path: Path) -> RunFacts:
     """Read a run.json; keys of other releases are ignored. Blocks. Raises ResultsError when it is none."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=RunFacts)
     except OSError as error:
         raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 are a ValueError of another kind
         raise ResultsError(f"{path} is no description of a run: {error}.") from error

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import re
+import stat
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from itertools import pairwise
+from typing import TYPE_CHECKING, get_args
 
+import msgspec
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import ResultsError
+from pinchbench.folders import sync_folder
 from pinchbench.results.attempts import trial_attempts
+from pinchbench.results.lock import LockFile
 from pinchbench.results.records import (
     GradeGiven,
     Record,
+    RegradeStarted,
     RunFinished,
     RunResumed,
     RunStarted,
@@ -24,7 +34,7 @@ from pinchbench.results.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import BinaryIO, Self
@@ -35,44 +45,63 @@ if TYPE_CHECKING:
 
 MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 long names of criteria stays below it
 MAX_GROUP = 256  # records that one fsync makes durable
+MAX_SPLICED = 1000  # records that are looked for on one line; more are not the work of writers that died
+MAX_SHOWN_KIND = 40  # characters of a record's kind in a sentence
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+BEGINNING = re.compile(rb'\{"type":')  # of a record; inside of one the quotes would be escaped
+KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 
 class JournalWriter:
     """Appends records and makes them durable. A context manager that owns the open file; one writer a journal."""
 
     def __init__(self, path: Path, *, go_on: bool = False) -> None:
-        """Create the journal, or `go_on` with one that exists.
+        """Create the journal, or `go_on` with it where it exists: a runner can die before its first record.
 
-        Raises ResultsError when it can't be opened, is there already (or is not), or another process writes it.
+        Raises ResultsError when it can't be opened, is there already, or another process writes it.
         """
         self._path = path
-        flags = os.O_APPEND | os.O_CLOEXEC | (os.O_RDWR if go_on else os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        self._refusal = ""  # why nothing more is written
+        self._safe = self._end = 0  # bytes that were acknowledged, and that were written
+        self._lock = LockFile(path.with_suffix(".lock"))
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (0 if go_on else os.O_EXCL)
         try:
             self._fd = os.open(path, flags, 0o600)
         except OSError as error:
             raise ResultsError(f"The journal {path} can't be opened: {error.strerror}.") from error
         try:
             self._own()
-            if go_on:
+            try:
+                self._check_place()
                 self._seal()
+            except OSError as error:
+                raise self._failure(error) from error
+            sync_folder(path.parent)
         except BaseException:
+            self._lock.release()
             os.close(self._fd)
             raise
 
     def _own(self) -> None:
-        """Take the lock that goes with the open file: the system lets go of it when this process ends, however."""
+        """Take the lock that goes with the open file: the system lets go of it when this process ends, however.
+
+        Where the file system has none, take the one that is a file.
+        """
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ResultsError(f"Another pinchbench-async is writing the run {self._path.parent}.") from error
         except OSError:
-            pass  # a file system without locks: the user must see to it that nobody else writes
+            self._lock.take()
+        else:
+            self._lock.refuse_others()  # of a host that mounts the same folder without locks
 
     def _seal(self) -> None:
         """End a last line that was torn when its writer died, so that the next record has a line of its own."""
-        size = os.fstat(self._fd).st_size
-        if size and os.pread(self._fd, 1, size - 1) != b"\n":
-            os.write(self._fd, b"\n")
+        self._end = os.fstat(self._fd).st_size
+        if self._end and os.pread(self._fd, 1, self._end - 1) != b"\n":
+            self._write(b"\n")
+        self._safe = self._end
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -82,22 +111,89 @@ class JournalWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file."""
-        os.close(self._fd)
+        self._refusal = self._refusal or f"The journal {self._path} can't be written: it is closed."
+        self._lock.release()
+        fd, self._fd = self._fd, -1  # the number may soon be another file's
+        with suppress(OSError):  # what was acknowledged is on the disk
+            os.close(fd)
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write records and return when they are on the disk. Blocks; a group costs one `fsync`.
+        """Write records and return when they are on the disk, where others find them. Blocks; costs one `fsync`.
 
-        Raises ResultsError when they can't be written, a full disk above all: what was acknowledged before is safe.
+        Raises ResultsError when they can't be written, a full disk above all, or when the journal is no longer in its
+        place: what was acknowledged before is safe. From then on nothing more is written, for a later success would
+        hide the hole; nor is an `fsync` tried again, for the system may have dropped what it could not write.
         """
-        data = memoryview(b"".join(map(encode, records)))
+        if self._refusal:
+            raise ResultsError(self._refusal)
+        lines = [encode(record) for record in records]
+        if any(len(line) > MAX_RECORD_BYTES for line in lines):
+            raise ResultsError(f"A record for the journal {self._path} is longer than {MAX_RECORD_BYTES} bytes.")
         try:
-            while data:
-                data = data[os.write(self._fd, data) :]
-            os.fsync(self._fd)
+            self._check_owner()
+            try:
+                self._write(b"".join(lines))
+                os.fsync(self._fd)
+            except BaseException:
+                self._take_back()
+                raise
+            self._check_place()
         except OSError as error:
+            failure = self._failure(error)
+            self._refusal = str(failure)
+            raise failure from error
+        except BaseException as error:
+            self._refusal = str(error) or f"The writing of the journal {self._path} was broken off."
+            raise
+        self._safe = self._end
+
+    def _write(self, data: bytes) -> None:
+        """Write all of it; Python itself goes on after a signal."""
+        rest = memoryview(data)
+        while rest:
+            written = os.write(self._fd, rest)
+            if not written:
+                raise OSError(errno.EIO, "nothing was taken")
+            rest = rest[written:]
+            self._end += written
+
+    def _take_back(self) -> None:
+        """Cut off what was not acknowledged, unless somebody else has written behind it. A torn tail is no harm."""
+        with suppress(OSError):
+            if os.fstat(self._fd).st_size == self._end:
+                os.ftruncate(self._fd, self._safe)
+
+    def _check_owner(self) -> None:
+        """Raise ResultsError when somebody else has written the journal, or holds its lock."""
+        if self._lock.is_lost:
+            raise ResultsError(f"Another pinchbench-async has taken over the run {self._path.parent}.")
+        if os.fstat(self._fd).st_size != self._end:
             raise ResultsError(
-                f"The journal {self._path} can't be written ({error.strerror}); what it held before is safe."
-            ) from error
+                f"The journal {self._path} was changed by somebody else while it was being written; "
+                "nothing more is written to it."
+            )
+
+    def _check_place(self) -> None:
+        """Raise ResultsError when the open file is no longer the one that its path names."""
+        held = os.fstat(self._fd)
+        if not stat.S_ISREG(held.st_mode):
+            raise ResultsError(f"The journal {self._path} is no regular file.")
+        try:
+            named = self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            named = None
+        if not held.st_nlink or named is None or (named.st_dev, named.st_ino) != (held.st_dev, held.st_ino):
+            raise ResultsError(
+                f"The journal {self._path} was deleted, moved or replaced while it was being written; nothing more is "
+                f"written to it. If it was moved, put it back: `pinchbench-async resume {self._path.parent}` goes on."
+            )
+
+    def _failure(self, error: OSError) -> ResultsError:
+        once = "there is space" if error.errno in NO_SPACE else "it can be written"
+        return ResultsError(
+            f"The journal {self._path} can't be written ({error.strerror}); what it held before is safe. "
+            f"`pinchbench-async resume {self._path.parent}` goes on once {once}."
+        )
 
 
 async def write_records(
@@ -187,31 +283,89 @@ class Journal:
 def read_journal(path: Path) -> Journal:
     """Read a journal in whatever state its writer's death left it. Blocks.
 
-    A torn last line, and any line that is no record, is left out and named in `problems`. Raises ResultsError when
-    the file can't be read at all.
+    A torn last line, and whatever else is no record, is left out and named in `problems`, and so is a line that is
+    there twice; a whole record behind a torn one is kept. Raises ResultsError when the file can't be read at all.
     """
     records: list[Record] = []
     problems: list[str] = []
+    seen: set[bytes] = set()  # digests of the lines since a runner began; another one may write the same again
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(MAX_RECORD_BYTES), b""), 1):
-                if len(line) == MAX_RECORD_BYTES and not line.endswith(b"\n"):
-                    _skip_line(file)
-                    problems.append(f"{path}:{number}: no record: longer than {MAX_RECORD_BYTES} bytes")
-                    continue
-                if not line.strip():
-                    continue
-                try:
-                    records.append(decode(line))
-                except ValueError as error:
-                    torn = "torn" if not line.endswith(b"\n") else "no record"
-                    problems.append(f"{path}:{number}: {torn}: {error}")
+            for number, (line, nuls) in enumerate(_lines(file), 1):
+                found, problem = _read_line(line, nuls)
+                digest = blake2b(line.strip(b"\0\n"), digest_size=16).digest()
+                if found and digest in seen:
+                    found, problem = [], "the same as a line before"
+                if any(isinstance(record, RunStarted | RunResumed | RegradeStarted) for record in found):
+                    seen.clear()
+                seen.add(digest)
+                records += found
+                if problem:
+                    problems.append(f"{path}:{number}: {problem}")
     except OSError as error:
         raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
     return Journal(records=tuple(records), problems=tuple(problems))
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """Each line without the NUL bytes it begins with, and their number: a power cut leaves any number of them.
+
+    A line that is too long for a record is cut.
+    """
+    nuls = 0
+    while piece := file.readline(MAX_RECORD_BYTES):
+        line = piece.lstrip(b"\0")
+        nuls += len(piece) - len(line)
+        if not line:
+            continue
+        if not line.endswith(b"\n"):
+            line += file.readline(MAX_RECORD_BYTES - len(line))
+            if _is_too_long(line):
+                _skip_line(file)
+        yield line, nuls
+        nuls = 0
+    if nuls:
+        yield b"", nuls
+
+
+def _is_too_long(line: bytes) -> bool:
+    return len(line) >= MAX_RECORD_BYTES and not line.endswith(b"\n")
 
 
 def _skip_line(file: BinaryIO) -> None:
     """Read on to the end of a line, in pieces: it may be as long as the file."""
     while (piece := file.readline(MAX_RECORD_BYTES)) and not piece.endswith(b"\n"):
         pass
+
+
+def _read_line(line: bytes, nuls: int) -> tuple[list[Record], str]:
+    """The records of a line, and what else is wrong with it. More than one, or a torn one first, was never sealed."""
+    whole = line.rstrip(b"\0\n")
+    nuls += len(line.rstrip(b"\n")) - len(whole)
+    problem = f"torn: {nuls} NUL bytes" if nuls else ""
+    if _is_too_long(line):
+        return [], problem or f"no record: longer than {MAX_RECORD_BYTES} bytes"
+    if not whole.strip():
+        return [], problem
+    try:
+        return [decode(whole)], problem
+    except ValueError as error:
+        problem = problem or _what_is_wrong(line, error)
+    starts = [match.start() for match in BEGINNING.finditer(whole)][-MAX_SPLICED:]
+    found: list[Record] = []
+    for start, end in pairwise([*starts, len(whole)]):
+        with suppress(ValueError):
+            found.append(decode(whole[start:end]))
+    if found:
+        problem += f"; whole records on the same line, which are kept: {len(found)}"
+    return found, problem
+
+
+def _what_is_wrong(line: bytes, error: ValueError) -> str:
+    with suppress(msgspec.DecodeError, RecursionError):
+        kind = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("type", b"")
+        if (name := msgspec.json.decode(kind, type=str)) not in KINDS:
+            return f"no record: of a kind that this release does not know: {name[:MAX_SHOWN_KIND]!a}"
+    is_cut = line.startswith(b"{") and not line.endswith(b"}\n")
+    torn = is_cut or "truncated" in str(error) or not line.endswith(b"\n")
+    return f"{'torn' if torn else 'no record'}: {error}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.errors import ResultsError
+from pinchbench.folders import folder_error, make_private, refuse_planted, sync_folder
 
 if TYPE_CHECKING:
     from pinchbench.model import TrialKey
@@ -46,21 +49,48 @@ class RunFiles:
         """What was asked and what ran it."""
         return self.folder / RUN_JSON
 
-    def trial(self, key: TrialKey) -> Path:
-        """The folder of one trial's evidence."""
-        return self.folder / "trials" / key.task_id / str(key.repetition)
+    def trial(self, key: TrialKey, attempt: int = 1) -> Path:
+        """The folder of the evidence of one attempt at a trial."""
+        again = f".attempt{attempt}" if attempt > 1 else ""
+        return self.folder / "trials" / key.task_id / f"{key.repetition}{again}"
 
 
 def create_run(output_dir: Path, name: str) -> RunFiles:
-    """Make the folder of a new run, private to the user. Raises ResultsError when it can't be made or exists."""
+    """Make the folder of a new run, private to the user. Blocks.
+
+    Raises ResultsError when it can't be made, exists, or would lie where a link of another user's leads. Nothing of
+    the run's is there then.
+    """
     files = RunFiles(output_dir=output_dir, name=name)
     try:
-        files.output_dir.mkdir(parents=True, exist_ok=True)
-        files.folder.mkdir(mode=0o700)
-        (files.folder / "trials").mkdir(mode=0o700)
+        refuse_planted(output_dir, option="--output-dir")  # before, so that nothing is made where it leads
+        output_dir.mkdir(parents=True, exist_ok=True)
+        refuse_planted(output_dir, option="--output-dir")  # and after: from here on nobody can put one there
+        make_private(files.folder)
+        try:
+            make_private(files.folder / "trials")
+        except OSError:
+            files.folder.rmdir()
+            raise
     except OSError as error:
-        raise ResultsError(f"The results folder {files.folder} can't be made: {error.strerror}.") from error
+        raise folder_error(files.folder, error, option="--output-dir") from error
+    for folder in (files.folder, output_dir, output_dir.parent):
+        sync_folder(folder)
     return files
+
+
+def runs_of(output_dir: Path) -> tuple[RunFiles, ...]:
+    """The runs of an output folder, the newest first, as their ids say. Blocks."""
+    names = sorted(_names(output_dir), key=_run_id, reverse=True)
+    return tuple(RunFiles(output_dir=output_dir, name=name) for name in names)
+
+
+def _names(output_dir: Path) -> list[str]:
+    return sorted(found.parent.name for found in output_dir.glob(f"*/{RUN_JSON}"))
+
+
+def _run_id(name: str) -> str:
+    return name.rpartition("_")[2]
 
 
 def find_run(name: str, output_dir: Path) -> RunFiles:
@@ -77,12 +107,12 @@ def find_run(name: str, output_dir: Path) -> RunFiles:
             return RunFiles(output_dir=found.parent, name=found.name)
     if path.exists():
         raise ResultsError(f"{path} is no run: there is no {RUN_JSON}.")
-    runs = sorted(found.parent.name for found in output_dir.glob(f"*/{RUN_JSON}"))
+    runs = _names(output_dir)
     fitting = [run for run in runs if run == name or run.endswith(f"_{name}")]
     if len(fitting) > 1:
         raise ResultsError(f"{output_dir} has more than one run {name!r}: {', '.join(fitting)}.")
     if not fitting:
-        newest = sorted(runs, key=lambda run: run.rpartition("_")[2])[-NAMED_RUNS:]
+        newest = sorted(runs, key=_run_id)[-NAMED_RUNS:]
         known = f"The newest runs: {', '.join(newest)}." if newest else "It holds no runs."
         raise ResultsError(f"{output_dir} has no run {name!r}. {known}")
     return RunFiles(output_dir=output_dir, name=fitting[0])
@@ -91,16 +121,22 @@ def find_run(name: str, output_dir: Path) -> RunFiles:
 def write_json(path: Path, value: object) -> None:
     """Write JSON so that a reader sees the old file or the whole new one, also after a crash. Blocks.
 
-    Raises ResultsError when it can't be written.
+    A link in its place is replaced, not followed. Raises ResultsError when it can't be written.
     """
     data = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh = path.with_name(f".{secrets.token_hex(8)}.new")  # nobody can guess it and put a link there
     try:
-        with fresh.open("wb") as file:
-            file.write(data + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                fresh.unlink()
+            raise
     except OSError as error:
-        fresh.unlink(missing_ok=True)
         raise ResultsError(f"{path} can't be written: {error.strerror}.") from error
+    sync_folder(path.parent)

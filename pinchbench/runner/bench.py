@@ -1,39 +1,55 @@
-"""The nursery tree: one benchmark run from its config to its result."""
+"""The nursery tree: one benchmark run, or the rest of one, to its result."""
 
 from __future__ import annotations
 
+import math
+import random
 import secrets
 import time
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-from anyio import create_memory_object_stream, create_task_group, move_on_after, to_thread
+from anyio import create_memory_object_stream, create_task_group, current_time, move_on_after, to_thread
 
-from pinchbench.config import ORACLE
 from pinchbench.errors import RunInterruptedError
 from pinchbench.folders import private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
-from pinchbench.model import GradingType, RunBegan, Trial
+from pinchbench.model import Event, PaceChanged, RunBegan, TrialGraded
 from pinchbench.openclaw.command import is_long, model_slug
-from pinchbench.openclaw.probe import ask_message_file, find_openclaw, node_version, release_warning
+from pinchbench.openclaw.probe import ask_message_file, node_version, release_warning
+from pinchbench.process.leftovers import end_orphaned
 from pinchbench.results.journal import JournalWriter
-from pinchbench.results.records import RunFinished, RunStarted
+from pinchbench.results.records import PaceSet, RunFinished, RunResumed, RunStarted
 from pinchbench.results.store import RunFiles, create_run, write_json
 from pinchbench.runner.audience import Audience, Observer
+from pinchbench.runner.breaker import Breaker
+from pinchbench.runner.budget import Budget, Limits
+from pinchbench.runner.changes import accept_releases, same_openclaw
+from pinchbench.runner.dispatch import Dispatcher
 from pinchbench.runner.finish import Result, derive_result
 from pinchbench.runner.graders import run_graders, worker_count
-from pinchbench.runner.handover import recording
-from pinchbench.runner.interrupt import Interrupt
+from pinchbench.runner.handover import hand_over, recording
+from pinchbench.runner.interrupt import LEAVING, Interrupt
 from pinchbench.runner.judging import open_judge
-from pinchbench.runner.plan import new_run_id, plan_trials
-from pinchbench.runner.pool import Pool
-from pinchbench.runner.provenance import provenance, timezone_name, versions
-from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, make_homes, own_homes, remove_homes, sweep_homes
-from pinchbench.suite.load import bundled_tasks_dir, load_suite
-from pinchbench.suite.select import select_tasks
-from pinchbench.suite.solution import load_solution
+from pinchbench.runner.plan import new_run_id
+from pinchbench.runner.pool import Pool, grade_job
+from pinchbench.runner.prepare import Prepared, Resumption, prepare, scripts
+from pinchbench.runner.provenance import plain_config, provenance, timezone_name, versions
+from pinchbench.runner.schedule import Schedule
+from pinchbench.runner.slots import (
+    CLEAN_UP_LIMIT_S,
+    HOMES,
+    SCRATCH,
+    make_homes,
+    own_homes,
+    remove_homes,
+    secrets_of,
+    sweep_homes,
+)
+from pinchbench.runner.throttle import Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,53 +61,22 @@ if TYPE_CHECKING:
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.grading.judge import Judge
-    from pinchbench.model import Suite
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.home import Home
     from pinchbench.results.records import Record
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prepared:
-    """A run before anything has been started: what would be run, and in which order."""
-
-    config: RunConfig
-    suite: Suite
-    trials: tuple[Trial, ...]
-    skipped: tuple[str, ...] = ()
-
-    @property
-    def slots(self) -> int:
-        """How many slots there is work for."""
-        return min(self.config.concurrency, len(self.trials))
-
-    @property
-    def unjudged(self) -> str:
-        """A sentence on the tasks that will lack their judge; empty when none does."""
-        tasks = {trial.key.task_id: trial.task.grading_type for trial in self.trials}
-        lacking = sum(kind is not GradingType.AUTOMATED for kind in tasks.values())
-        if self.config.judge is not None or not lacking:
-            return ""
-        return f"{lacking} of {len(tasks)} tasks need a judge, and stay ungraded without: name one with --judge."
-
-
-def prepare(config: RunConfig) -> Prepared:
-    """Read the suite and plan the trials. Blocks; starts nothing and writes nothing.
-
-    Raises SuiteError and SelectionError.
-    """
-    loaded = load_suite(config.tasks_dir or bundled_tasks_dir(), skip_broken=config.skip_broken)
-    tasks = select_tasks(loaded.suite, config.suite)
-    trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
-    return Prepared(config=config, suite=loaded.suite, trials=trials, skipped=tuple(map(str, loaded.problems)))
+# Retry delays until a trial that still sees answers of 429 lowers the number of trials at once again: with less, trials
+# of some minutes cut it to 1 although half of them would do (simulated with 120 s and delays of 5, 10 and 30 s).
+ROUND = 3
 
 
 async def run_benchmark(config: RunConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
     """Run a benchmark to its result.
 
-    Every trial that was started gets an outcome, and a grade where it says something about the model; both are on the
+    Every attempt that was started gets an outcome, and a grade where it says something about the model; both are on the
     disk before `observer` hears of them. The observer gets a stream of events, may be slow and may fail without harm. With `handle_signals`, SIGINT, SIGTERM and SIGHUP end
-    the run properly (main thread only); `Result.interrupted` names the signal then.
+    the run properly (main thread only); `Result.interrupted` names the signal then. `Result.stop` says whether the run ended itself early. `resume` goes on with what is left.
 
     Raises PinchBenchError (SuiteError, SelectionError, OpenClawError, ResultsError, RunInterruptedError when a signal came
     before the first trial), possibly inside an ExceptionGroup. Cancelling it ends every process it started, writes the
@@ -99,21 +84,44 @@ async def run_benchmark(config: RunConfig, *, observer: Observer | None = None, 
     followed with aiofiles, which knows no other.
     """
     prepared = await to_thread.run_sync(prepare, config)
-    scripts = await to_thread.run_sync(_scripts, prepared)
-    return await _Bench(prepared, scripts, observer).run(handle_signals=handle_signals)
+    return await run_prepared(prepared, observer=observer, handle_signals=handle_signals)
+
+
+async def run_prepared(
+    prepared: Prepared,
+    resumption: Resumption | None = None,
+    *,
+    observer: Observer | None = None,
+    handle_signals: bool = False,
+) -> Result:
+    """Run what is left of a plan; as `run_benchmark`, for a run of which `resumption` knows, or a new one."""
+    played = await to_thread.run_sync(scripts, prepared)
+    return await _Bench(prepared, resumption, played, observer).run(handle_signals=handle_signals)
 
 
 class _Bench:
-    """One run. Its methods are the branches of the nursery tree."""
+    """One runner's part of a run. Its methods are the branches of the nursery tree."""
 
     def __init__(
-        self, prepared: Prepared, scripts: Mapping[str, tuple[ScriptedTurn, ...]], observer: Observer | None
+        self,
+        prepared: Prepared,
+        resumption: Resumption | None,
+        played: Mapping[str, tuple[ScriptedTurn, ...]],
+        observer: Observer | None,
     ) -> None:
         self._prepared = prepared
-        self._scripts = scripts
+        self._resumption = resumption
+        self._scripts = played
         self._config = prepared.config
-        self._run_id = new_run_id(datetime.now(UTC), secrets.token_hex(2))
+        if resumption is None:
+            self._run_id = new_run_id(datetime.now(UTC), secrets.token_hex(2))
+            name = f"{model_slug(self._config.model)}_{self._run_id}"
+            self._files = RunFiles(output_dir=self._config.output_dir, name=name)
+        else:
+            self._run_id = resumption.facts.run_id
+            self._files = resumption.files
         self._interrupt = Interrupt()
+        self._secrets: tuple[str, ...] = ()
         self._audience = Audience(observer, self._interrupt)
 
     async def run(self, *, handle_signals: bool) -> Result:
@@ -124,18 +132,18 @@ class _Bench:
         root = await to_thread.run_sync(private_folder, self._config.run_root)
         self._config = replace(self._config, run_root=root)
         run_folder = await to_thread.run_sync(private_folder, root / self._run_id)
-        name = f"{model_slug(self._config.model)}_{self._run_id}"
-        files = RunFiles(output_dir=self._config.output_dir, name=name)
-        began = False
+        if self._resumption is None:
+            await to_thread.run_sync(create_run, self._files.output_dir, self._files.name)
+        began = self._resumption is not None
         try:
-            await to_thread.run_sync(create_run, files.output_dir, name)
+            await to_thread.run_sync(end_orphaned)
             await to_thread.run_sync(sweep_homes, root)
             await to_thread.run_sync(own_homes, run_folder)
             async with AsyncExitStack() as stack:
                 scripted = await self._scripted(stack)
                 judge: Judge | None = None
                 with self._interrupt.setup:
-                    openclaw, node, homes = await self._set_up(run_folder, scripted)
+                    openclaw, homes, first = await self._set_up(run_folder, scripted)
                     judge = await stack.enter_async_context(
                         open_judge(
                             self._config.judge, openclaw=openclaw, folder=run_folder / HOMES, run_id=self._run_id
@@ -143,17 +151,25 @@ class _Bench:
                     )
                 if self._interrupt.signal is not None:
                     raise RunInterruptedError(self._interrupt.signal)
-                await to_thread.run_sync(self._write_provenance, files, openclaw, node, homes)
+                judging = self._config.judge.api_key_env if self._config.judge is not None else None
+                names = partial(secrets_of, self._config.api_key_env, judging, is_demo=self._config.is_demo)
+                self._secrets = await to_thread.run_sync(names)
                 began = True
+                self._interrupt.last_words = (
+                    f"{LEAVING} `pinchbench-async resume {self._run_id}` goes on with the rest."
+                )
+                journal = self._resumption.journal if self._resumption is not None else None
+                if journal is None:
+                    journal = stack.enter_context(JournalWriter(self._files.journal))
                 scratch = await to_thread.run_sync(private_folder, run_folder / HOMES / SCRATCH)
-                grader = Grader(judge=judge, scratch=scratch)
-                await self._trials(files, openclaw, homes, scripted, grader)
-            result = await to_thread.run_sync(derive_result, files)
+                grader = Grader(judge=judge, scratch=scratch, secrets=self._secrets)
+                await self._trials(journal, first, openclaw=openclaw, homes=homes, scripted=scripted, grader=grader)
+            result = await to_thread.run_sync(derive_result, self._files)
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
                 await to_thread.run_sync(remove_homes, run_folder, abandon_on_cancel=True)
                 if not began:
-                    await to_thread.run_sync(_delete_run, run_folder, files, abandon_on_cancel=True)
+                    await to_thread.run_sync(_delete_run, run_folder, self._files, abandon_on_cancel=True)
         for problem in result.problems:
             self._audience.tell(problem)
         return result
@@ -165,76 +181,149 @@ class _Bench:
 
         return await stack.enter_async_context(scripted_model())
 
-    async def _set_up(self, run_folder: Path, scripted: ScriptedModel | None) -> tuple[OpenClaw, str, tuple[Home, ...]]:
-        for problem in self._prepared.skipped:
+    async def _set_up(
+        self, run_folder: Path, scripted: ScriptedModel | None
+    ) -> tuple[OpenClaw, tuple[Home, ...], Record]:
+        """Make the homes, and write down what runs; returns the record that this part of the run begins with."""
+        prepared, resumption = self._prepared, self._resumption
+        for problem in prepared.skipped:
             self._audience.tell(f"Left out: {problem}")
-        if unjudged := self._prepared.unjudged:
+        if unjudged := prepared.unjudged:
             self._audience.tell(unjudged)
-        openclaw = await find_openclaw(self._config.openclaw)
+        openclaw = await same_openclaw(self._config.openclaw, resumption.facts if resumption is not None else None)
         if warning := release_warning(openclaw.version):
             self._audience.tell(warning)
-        self._audience.tell(f"Setting up OpenClaw {openclaw.version} for {self._prepared.slots} slots.")
         node = await node_version(openclaw)
-        if any(is_long(turn.prompt) for trial in self._prepared.trials for turn in trial.task.turns):
+        releases = versions(openclaw, node)
+        changes = accept_releases(resumption, releases) if resumption is not None else ()
+        if prepared.slots:
+            self._audience.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} slots.")
+        if any(is_long(turn.prompt) for attempt in prepared.attempts for turn in attempt.trial.task.turns):
             openclaw = await ask_message_file(openclaw)
-        homes = await make_homes(self._config, openclaw, run_folder, slots=self._prepared.slots, scripted=scripted)
-        return openclaw, node, homes
-
-    def _write_provenance(self, files: RunFiles, openclaw: OpenClaw, node: str, homes: Sequence[Home]) -> None:
+        homes: tuple[Home, ...] = ()
+        if prepared.slots:
+            homes = await make_homes(self._config, openclaw, run_folder, slots=prepared.slots, scripted=scripted)
+        if resumption is not None:
+            return openclaw, homes, self._resumed(resumption, releases, changes)
         facts = provenance(
             config=self._config,
-            suite=self._prepared.suite,
-            trials=self._prepared.trials,
+            suite=prepared.suite,
+            trials=prepared.trials,
             run_id=self._run_id,
             created_at=time.time(),
-            releases=versions(openclaw, node),
+            releases=releases,
             agents=[home.agent_id for home in homes],
-            skipped=self._prepared.skipped,
+            skipped=prepared.skipped,
         )
-        write_json(files.provenance, facts)
+        await to_thread.run_sync(write_json, self._files.provenance, facts)
+        trials = len(prepared.trials)
+        return (
+            openclaw,
+            homes,
+            RunStarted(run_id=self._run_id, model=self._config.model, at=time.time(), trials=trials),
+        )
+
+    def _resumed(self, resumption: Resumption, releases: dict[str, str], changes: tuple[str, ...]) -> RunResumed:
+        return RunResumed(
+            at=time.time(),
+            trials=len(self._prepared.attempts),
+            config=plain_config(self._config),
+            versions=releases,
+            tasks=dict(resumption.tasks),
+            changes=changes,
+        )
 
     async def _trials(
         self,
-        files: RunFiles,
+        journal: JournalWriter,
+        first: Record,
+        *,
         openclaw: OpenClaw,
         homes: Sequence[Home],
         scripted: ScriptedModel | None,
         grader: Grader,
     ) -> None:
         """The writer, and the pipeline beside it: agents, then graders. A stop ends it from the front."""
-        pool = Pool(
-            config=self._config,
-            openclaw=openclaw,
-            run_id=self._run_id,
-            files=files,
-            interrupt=self._interrupt,
-            emit=self._audience.emit,
-            scripted=scripted,
-            scripts=self._scripts,
-            timezone=timezone_name(),
-        )
-        trials = self._prepared.trials
+        prepared = self._prepared
         self._audience.emit(
             RunBegan(
-                run_id=self._run_id, model=self._config.model, trials=len(trials), slots=len(homes), folder=files.folder
+                run_id=self._run_id,
+                model=self._config.model,
+                trials=len(prepared.trials),
+                slots=len(homes),
+                folder=self._files.folder,
+                done=prepared.done,
             )
         )
-        with JournalWriter(files.journal) as journal:
-            async with recording(journal, self._audience.emit) as records:
-                began = RunStarted(run_id=self._run_id, model=self._config.model, at=time.time(), trials=len(trials))
-                records.send_nowait(began)
-                # with room for every trial, so that agents never wait for graders
-                jobs, graded = create_memory_object_stream[GradeJob](len(trials))
-                async with create_task_group() as pipeline:
-                    pipeline.start_soon(self._grade, grader, graded, records.clone())
-                    with jobs:
-                        await _agents(pool, homes, trials, jobs, records)
-                    if self._interrupt.halted:
-                        self._audience.tell(self._interrupt.halted)
-                how = RunFinished(
-                    at=time.time(), interrupted=self._interrupt.signal_name, stopped=self._interrupt.halted
-                )
-                records.send_nowait(how)
+
+        def show(event: Event) -> None:
+            if isinstance(event, TrialGraded):
+                dispatcher.judged(event.grade)
+            self._audience.emit(event)
+
+        async with recording(journal, show) as records:
+            dispatcher = self._dispatcher(records)
+            records.send_nowait(first)
+            # without bound, so that agents never wait for graders; the plan bounds it
+            jobs, waiting = create_memory_object_stream[GradeJob](math.inf)
+            pool = Pool(
+                config=self._config,
+                openclaw=openclaw,
+                run_id=self._run_id,
+                files=self._files,
+                interrupt=self._interrupt,
+                dispatcher=dispatcher,
+                emit=self._audience.emit,
+                scripted=scripted,
+                scripts=self._scripts,
+                timezone=timezone_name(),
+                secrets=self._secrets,
+            )
+            async with create_task_group() as pipeline:
+                pipeline.start_soon(self._grade, grader, waiting, records.clone())
+                with jobs:
+                    for trial, outcome in prepared.ungraded:
+                        jobs.send_nowait(
+                            grade_job(self._run_id, self._files, trial.task, outcome, timezone=timezone_name())
+                        )
+                    await _agents(pool, dispatcher, homes, jobs, records)
+            how = RunFinished(
+                at=time.time(),
+                interrupted=self._interrupt.signal_name,
+                stopped=dispatcher.stopped,
+                stop=dispatcher.stop,
+            )
+            records.send_nowait(how)
+
+    def _dispatcher(self, records: MemoryObjectSendStream[Record]) -> Dispatcher:
+        """Whoever decides what runs next, as this run's options say."""
+        config, prepared = self._config, self._prepared
+
+        def jitter() -> float:
+            return random.uniform(0.5, 1.5)  # noqa: S311 - so that retries of many runs do not come at once
+
+        def pace(limit: int, why: str) -> None:
+            hand_over(records, PaceSet(at=time.time(), limit=limit, why=why))
+            self._audience.emit(PaceChanged(limit=limit, why=why))
+
+        limits = Limits(max_cost_usd=config.max_cost, max_tokens=config.max_tokens, max_hours=config.max_hours)
+        return Dispatcher(
+            schedule=Schedule(
+                prepared.attempts,
+                retries=config.infra_retries,
+                retry_timeouts=config.retry_timeouts,
+                delay_s=config.retry_delay_s,
+                jitter=jitter,
+            ),
+            throttle=Throttle(max(1, prepared.slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter),
+            breaker=Breaker(
+                enabled=config.fail_fast, delay_s=config.retry_delay_s, jitter=jitter, works=prepared.works
+            ),
+            budget=Budget(limits, began=current_time(), earlier=prepared.earlier, judged=prepared.judged),
+            interrupt=self._interrupt,
+            pace=pace,
+            tell=self._audience.tell,
+        )
 
     async def _grade(
         self, grader: Grader, jobs: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
@@ -247,34 +336,18 @@ class _Bench:
 
 async def _agents(
     pool: Pool,
+    dispatcher: Dispatcher,
     homes: Sequence[Home],
-    trials: Sequence[Trial],
     jobs: MemoryObjectSendStream[GradeJob],
     records: MemoryObjectSendStream[Record],
 ) -> None:
-    """One worker a home over one stream of trials, filled and closed up front."""
-    sender, receiver = create_memory_object_stream[Trial](len(trials))
-    with sender:
-        for trial in trials:
-            sender.send_nowait(trial)
-    async with create_task_group() as workers:
-        with receiver:
+    """One worker a home, as long as the dispatcher has attempts for them."""
+    async with create_task_group() as watch:
+        watch.start_soon(dispatcher.watch)
+        async with create_task_group() as workers:
             for slot, home in enumerate(homes, 1):
-                workers.start_soon(pool.work, slot, home, receiver.clone(), jobs.clone(), records.clone())
-
-
-def _scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
-    """What the scripted model plays for each task; empty for other models. Blocks."""
-    if not prepared.config.is_demo:
-        return {}
-    from pinchbench.demo.script import plan_turns  # noqa: PLC0415 - for demo models only
-
-    tasks = {trial.key.task_id: trial.task for trial in prepared.trials}
-    solve = prepared.config.model == ORACLE
-    root = prepared.suite.root
-    return {
-        task_id: plan_turns(load_solution(root, task_id) if solve else None, task) for task_id, task in tasks.items()
-    }
+                workers.start_soon(pool.work, slot, home, jobs.clone(), records.clone())
+        watch.cancel_scope.cancel()
 
 
 def _delete_run(run_folder: Path, files: RunFiles) -> None:

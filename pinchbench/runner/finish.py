@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pinchbench.config import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Ungraded
 from pinchbench.results.aggregate import aggregate
-from pinchbench.results.facts import read_facts
+from pinchbench.results.attempts import trial_attempts
+from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import read_journal
 from pinchbench.results.records import GradeGiven
 from pinchbench.results.store import write_json
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.model import Grade, Outcome, Stop, TrialKey
     from pinchbench.results.store import RunFiles
 
 
@@ -26,8 +27,9 @@ class Result:
     """What a run came to.
 
     `path` is the aggregate, `folder` holds the journal, run.json and each trial's evidence. `data` is what stands in
-    the aggregate. `grades` holds the latest grade of each trial that has one. `interrupted` names the signal that
-    ended the run early, `stopped` says why it ended itself early; `problems` what was wrong with the journal.
+    the aggregate. `outcomes` and `grades` hold of each trial the attempt that counts. `interrupted` names the signal that
+    ended the run early, `stopped` says why it ended itself early, and `stop` of which kind that was; `problems` what
+    was wrong with the journal.
     """
 
     run_id: str
@@ -39,6 +41,7 @@ class Result:
     planned: int
     interrupted: str | None = None
     stopped: str = ""
+    stop: Stop | None = None
     problems: tuple[str, ...] = ()
 
     @property
@@ -50,6 +53,12 @@ class Result:
         ended = len(self.outcomes) == self.planned and all(one.reason.counts for one in self.outcomes)
         return ended and all(self._is_graded(one.key) for one in self.outcomes)
 
+    @property
+    def unfinished(self) -> int:
+        """How many trials `resume` would run or grade."""
+        ended = sum(one.reason.counts and one.key in self.grades for one in self.outcomes)
+        return self.planned - ended
+
     def _is_graded(self, key: TrialKey) -> bool:
         grade = self.grades.get(key)
         return grade is not None and grade.ungraded in (None, Ungraded.NO_JUDGE)
@@ -60,12 +69,13 @@ def derive_result(files: RunFiles) -> Result:
 
     The same files give the same aggregate, byte by byte. Raises ResultsError when they can't be read or written.
     """
-    facts = read_facts(files.provenance)
+    first = read_facts(files.provenance)
     journal = read_journal(files.journal)
+    facts = as_resumed(first, journal.resumed)
     end = journal.finished
     plan = facts.keys
     data = aggregate(
-        model=str(facts.config["model"]),
+        model=str(first.config["model"]),
         run_id=facts.run_id,
         timestamp=end.at if end is not None else facts.created_at,
         plan=plan,
@@ -74,8 +84,12 @@ def derive_result(files: RunFiles) -> Result:
             "suite": facts.config["suite"],
             "interrupted": end.interrupted if end is not None else None,
             "stopped": end.stopped if end is not None else "",
+            "stop": end.stop.value if end is not None and end.stop is not None else None,
+            "changes": [change for record in journal.resumed for change in record.changes],
             "run": files.name,
         },
+        attempts=trial_attempts(journal.records),
+        attempt_grades=journal.attempt_grades,
         grades=journal.grades,
         graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
         categories={task_id: task.category for task_id, task in facts.tasks.items()},
@@ -92,6 +106,7 @@ def derive_result(files: RunFiles) -> Result:
         planned=len(plan),
         interrupted=end.interrupted if end is not None else None,
         stopped=end.stopped if end is not None else "",
+        stop=end.stop if end is not None else None,
         problems=journal.problems,
     )
 

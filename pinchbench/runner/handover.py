@@ -37,7 +37,7 @@ async def recording(
 
     def written(record: Record) -> None:
         if isinstance(record, TrialFinished):
-            emit(TrialEnded(outcome=record.outcome))
+            emit(TrialEnded(outcome=record.outcome, retried=record.retried))
         elif isinstance(record, GradeGiven):
             emit(TrialGraded(grade=record.grade))
 

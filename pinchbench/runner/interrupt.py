@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -14,6 +15,7 @@ from pinchbench.process.supervise import GRACE_S, REPORT_MARGIN_S, SWEEP_S
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+STDERR = 2
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRADING_LIMIT_S = 120.0  # for what is left to grade when somebody wants the run to end
 PROPER_END_S = GRACE_S + SWEEP_S + REPORT_MARGIN_S
@@ -21,7 +23,11 @@ STOPPING = (
     f"no new trials; running agents are ended properly, which takes at most {PROPER_END_S:.0f} s, and what has finished"
     f" is graded, within {GRADING_LIMIT_S:.0f} s. Once more kills them and ends the grading."
 )
-HURRYING = "Killing the running agents and ending the grading; what is there is being saved. Once more leaves at once."
+HURRYING = (
+    f"Killing the running agents and ending the grading, which takes at most {REPORT_MARGIN_S:.0f} s; what is there is"
+    " being saved. Once more leaves at once."
+)
+LEAVING = "Leaving at once; what was running dies within a second."
 
 
 class Interrupt:
@@ -29,7 +35,7 @@ class Interrupt:
 
     `stop`: no new trials, running agents are ended properly, what has finished is graded. `hurry`: they are killed,
     and the grading stops. `setup` is cancelled by the first signal, when the run has not begun. `signal` is the first
-    one that came; `halted` says why the run itself has asked for its end.
+    one that came. `last_words` are said when a third one comes.
     """
 
     def __init__(self, first: str = STOPPING, second: str = HURRYING) -> None:
@@ -39,17 +45,12 @@ class Interrupt:
         self.hurry = Event()
         self.setup = CancelScope()
         self.signal: signal.Signals | None = None
-        self.halted = ""
+        self.last_words = LEAVING
 
     @property
     def signal_name(self) -> str | None:
         """Such as `SIGINT`; None when no signal came."""
         return self.signal.name if self.signal is not None else None
-
-    def halt(self, why: str) -> None:
-        """End the run properly from inside, as the first signal does; the first reason counts."""
-        self.halted = self.halted or why
-        self.stop.set()
 
     async def listen(self, tell: Callable[[str], None]) -> None:
         """Take signals until cancelled; `tell` gets a sentence for the user at each.
@@ -74,5 +75,9 @@ class Interrupt:
             self.hurry.set()
             tell(self._sentences[1])
         else:
+            # Nobody shows events any more, and a terminal that takes nothing must not hold this up.
+            with suppress(OSError):
+                os.set_blocking(STDERR, False)
+                os.write(STDERR, f"{number.name}: {self.last_words}\n".encode())
             # The sockets to the guardians close with the process: they end their trees within a second.
             os._exit(128 + number)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pinchbench.config import RunConfig
-    from pinchbench.model import Suite, Trial
+    from pinchbench.model import Suite, Task, Trial
     from pinchbench.openclaw.command import OpenClaw
 
 
@@ -44,6 +44,21 @@ def timezone_name() -> str:
     return ""
 
 
+def plain_config(config: RunConfig) -> dict[str, object]:
+    """The options of a run by name, as they stand in its files."""
+    return {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()}
+
+
+def task_facts(task: Task, config: RunConfig) -> TaskFacts:
+    """A task as a run with these options runs it."""
+    return TaskFacts(
+        digest=task.digest,
+        category=task.category,
+        grading_type=task.grading_type,
+        timeout_s=task.timeout_s * config.timeout_multiplier,
+    )
+
+
 def provenance(
     *,
     config: RunConfig,
@@ -60,20 +75,12 @@ def provenance(
     return RunFacts(
         run_id=run_id,
         created_at=created_at,
-        config={name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()},
+        config=plain_config(config),
         versions=dict(releases),
         containment=contain_level(),
         agents=list(agents),
         suite={"folder": str(suite.root), "tasks": len(suite.tasks), "skipped_broken": list(skipped)},
-        tasks={
-            task_id: TaskFacts(
-                digest=task.digest,
-                category=task.category,
-                grading_type=task.grading_type,
-                timeout_s=task.timeout_s * config.timeout_multiplier,
-            )
-            for task_id, task in tasks.items()
-        },
+        tasks={task_id: task_facts(task, config) for task_id, task in tasks.items()},
         timezone=timezone_name(),
         plan=[(trial.key.task_id, trial.key.repetition) for trial in trials],
     )

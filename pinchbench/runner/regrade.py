@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,7 +20,8 @@ from pinchbench.folders import private_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import GradingType, RegradeBegan, TrialGraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
-from pinchbench.results.facts import read_facts
+from pinchbench.process.leftovers import end_orphaned
+from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, RegradeStarted
 from pinchbench.results.store import find_run
@@ -31,6 +33,7 @@ from pinchbench.runner.interrupt import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.pool import grade_job
 from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, own_homes, remove_homes, sweep_homes
+from pinchbench.secrets import known_secrets
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.select import select_tasks
 
@@ -79,6 +82,7 @@ async def regrade(config: RegradeConfig, *, observer: Observer | None = None, ha
 
 async def _run(config: RegradeConfig, files: RunFiles, interrupt: Interrupt, audience: Audience) -> Result:
     root = await to_thread.run_sync(private_folder, config.run_root)
+    await to_thread.run_sync(end_orphaned)
     await to_thread.run_sync(sweep_homes, root)
     folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="regrade-", dir=root)))
     given: list[Grade] = []
@@ -95,9 +99,16 @@ async def _run(config: RegradeConfig, files: RunFiles, interrupt: Interrupt, aud
                 judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
             if interrupt.signal is not None:
                 raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
+            names = [plan.judge.api_key_env] if plan.judge is not None and plan.judge.api_key_env else []
             scratch = await to_thread.run_sync(private_folder, folder / HOMES / SCRATCH)
             audience.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
-            given = await _grade(plan, Grader(judge=judge, scratch=scratch), journal, interrupt, audience)
+            given = await _grade(
+                plan,
+                Grader(judge=judge, scratch=scratch, secrets=known_secrets(os.environ, names)),
+                journal,
+                interrupt,
+                audience,
+            )
         result = await to_thread.run_sync(derive_result, files)
     finally:
         with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
@@ -155,8 +166,8 @@ def _kept(given: Sequence[Grade], result: Result) -> Iterator[str]:
 
 
 def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
-    facts = read_facts(files.provenance)
     journal = read_journal(files.journal)
+    facts = as_resumed(read_facts(files.provenance), journal.resumed)
     root = config.tasks_dir or Path(str(facts.suite["folder"]))
     loaded = load_suite(root, skip_broken=True)
     tasks = {task.task_id: task for task in select_tasks(loaded.suite, config.suite) if task.task_id in facts.tasks}

@@ -20,6 +20,7 @@ from pinchbench.openclaw.credentials import UserState, private_environment, read
 from pinchbench.openclaw.home import clone, ensure_shared, make_template
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.leftovers import identity, is_alive
+from pinchbench.secrets import known_secrets, secrets_in, secrets_in_dotenv
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -101,6 +102,19 @@ async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path)
         denied_tools=("*",),
     )
     return tuple(clone(template, folder / f"judge-{number}", provider) for number in range(1, judge.concurrency + 1))
+
+
+def secrets_of(*names: str | None, is_demo: bool = False) -> tuple[str, ...]:
+    """The keys that the agents and judges of a run may come to know: of the environment and of the user's OpenClaw.
+
+    `names` are those of variables. For a demo, nothing of the user's OpenClaw is read. Blocks. Raises OpenClawError
+    when the user's OpenClaw config can't be read.
+    """
+    known = known_secrets(os.environ, (name for name in names if name))
+    if is_demo:
+        return known
+    user = read_user_state(os.environ)
+    return (*known, *secrets_in([user.config, user.logins]), *secrets_in_dotenv(user.dotenv))
 
 
 def own_homes(run_folder: Path) -> None:

@@ -1,37 +1,45 @@
-"""The stages of one trial: workspace, agent, kept workspace, outcome."""
+"""The stages of one attempt at a trial: workspace, agent, kept workspace, outcome."""
 
 from __future__ import annotations
 
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import get_cancelled_exc_class, to_thread
+from anyio import get_cancelled_exc_class, move_on_after, to_thread
 
 from pinchbench.errors import PinchBenchError
+from pinchbench.folders import set_aside
 from pinchbench.model import Outcome, Reason
+from pinchbench.openclaw.task_result import Evidence
+from pinchbench.secrets import mask_file, mask_outcome
 from pinchbench.snapshot import keep_workspace
 from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pinchbench.model import Trial
+    from pinchbench.model import Attempt, Trial
     from pinchbench.openclaw.agent import OpenClawAgent, Watch
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import Leave
     from pinchbench.results.store import RunFiles
 
 MAX_NOTE = 4000  # characters of a note in the journal
+MASK_LIMIT_S = 60.0  # half a gigabyte on a busy machine
 MAX_NOT_KEPT = 100  # files that are named in the journal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialPlace:
-    """Where a trial happens: its slot, its agent, its folders, and who hears of it."""
+    """Where a trial happens: its slot, its agent, its folders, and who hears of it.
+
+    `secrets` are the keys that must not stand in anything that is kept.
+    """
 
     slot: int
     agent: OpenClawAgent
@@ -40,22 +48,25 @@ class TrialPlace:
     files: RunFiles
     leave: Leave
     watch: Watch
+    secrets: tuple[str, ...] = ()
     before_turn: Callable[[int], None] | None = None
 
 
-async def run_trial(trial: Trial, place: TrialPlace, done: Callable[[Outcome], None]) -> None:
-    """Run one trial and give its outcome to `done`, exactly once.
+async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outcome], None]) -> None:
+    """Make one attempt at a trial and give its outcome to `done`, exactly once.
 
     Everything expected is an outcome; a bug of ours becomes one too, with its traceback. A cancellation gives an
-    `interrupted` outcome and goes on.
+    `interrupted` outcome and goes on. What an earlier attempt has left in the same places is kept aside.
     """
+    trial = attempt.trial
     workspace = place.run_folder / trial.key.folder
-    evidence = place.files.trial(trial.key)
+    evidence = place.files.trial(trial.key, attempt.number)
     blank = Outcome(
         key=trial.key,
         reason=Reason.INTERRUPTED,
         digest=trial.task.digest,
         slot=place.slot,
+        attempt=attempt.number,
         started_at=time.time(),
         timeout_s=trial.timeout_s,
         agent_id=place.agent.home.agent_id,
@@ -73,13 +84,23 @@ async def run_trial(trial: Trial, place: TrialPlace, done: Callable[[Outcome], N
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
         outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
-        done(replace(outcome, ended_at=time.time()))
+        with move_on_after(MASK_LIMIT_S, shield=True):
+            await to_thread.run_sync(_mask_evidence, evidence, place.secrets, abandon_on_cancel=True)
+        done(mask_outcome(replace(_awake(outcome), ended_at=time.time()), place.secrets))
+
+
+def _awake(outcome: Outcome) -> Outcome:
+    """The outcome, unless it is a failure of an agent that was asleep for a while: that says nothing about the model."""
+    if outcome.asleep_s <= 0 or not outcome.reason.counts or outcome.reason is Reason.COMPLETED:
+        return outcome
+    note = f"{outcome.reason.value} after a suspension of {outcome.asleep_s:.0f} s; {outcome.note}"
+    return replace(outcome, reason=Reason.SUSPENDED, note=note.removesuffix("; ")[:MAX_NOTE])
 
 
 async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Path, blank: Outcome) -> Outcome:
     began = anyio.current_time()
     await to_thread.run_sync(fill_workspace, workspace, trial.task.workspace_files)
-    await to_thread.run_sync(lambda: evidence.mkdir(mode=0o700, parents=True))
+    await to_thread.run_sync(_make_evidence, evidence, place.secrets)
     prepared = anyio.current_time()
     result = await place.agent.execute_task(
         trial.task,
@@ -104,6 +125,20 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
 
 
+def _make_evidence(folder: Path, secrets: Sequence[str]) -> None:
+    _mask_evidence(folder, secrets)  # of an attempt that died with its runner
+    set_aside(folder)
+    folder.mkdir(mode=0o700, parents=True)
+
+
+def _mask_evidence(folder: Path, secrets: Sequence[str]) -> None:
+    """Keys have no business in what is kept: providers and programs like to print them."""
+    evidence = Evidence(folder=folder)
+    for path in (evidence.stdout, evidence.stderr, evidence.transcript):
+        with suppress(OSError):  # of a disk that fails, what matters is told by the outcome
+            mask_file(path, secrets)
+
+
 def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:
     return replace(
         blank,
@@ -122,6 +157,8 @@ def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:
         cpu_s=result.cpu_s,
         peak_rss_bytes=result.peak_rss_bytes,
         leftovers=result.leftovers,
+        asleep_s=result.asleep_s,
+        rate_limits=result.rate_limits,
         level=result.level,
         note=result.note[:MAX_NOTE],
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,6 +23,7 @@ MAX_DEPTH = 60
 MAX_INT = 2**63 - 1
 
 _TAG = "tag:yaml.org,2002:"
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 class YamlTextError(Exception):
@@ -62,30 +65,42 @@ def read_yaml(text: str) -> YamlNode | None:
     Raises:
         YamlTextError: the text is no YAML, holds several documents, or is nested or aliased beyond reason.
     """
+    lines = _Lines(text)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
-        raise YamlTextError(f"not valid YAML: {reason}", line=mark.line + 1 if mark else 1) from error
+        raise YamlTextError(f"not valid YAML: {reason}", line=lines.of(mark) if mark else 1) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlTextError("not valid YAML: it holds a character that YAML does not allow", line=line) from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         # The last two: an escape such as "\UFFFFFFFF" that names no character.
         raise YamlTextError("not valid YAML, or nested too deeply", line=1) from error
-    return None if root is None else _Reader().read(root, depth=0)
+    return None if root is None else _Reader(lines).read(root, depth=0)
+
+
+class _Lines:
+    """The lines of a text as editors count them: YAML itself takes U+0085, U+2028 and U+2029 for ends of lines too."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [found.end() for found in _LINE_END.finditer(text)]
+
+    def of(self, mark: yaml.Mark) -> int:
+        return bisect_right(self._starts, mark.index) + 1
 
 
 class _Reader:
     """Turns PyYAML's nodes into ours and counts them."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
         self._count = 0
         self._constructor = yaml.constructor.SafeConstructor()
 
     def read(self, node: yaml.Node, *, depth: int) -> YamlNode:
-        line = node.start_mark.line + 1
+        line = self._lines.of(node.start_mark)
         self._count += 1
         if self._count > MAX_VALUES or depth > MAX_DEPTH:
             raise YamlTextError("the YAML is nested too deeply or holds too many values", line=line)
@@ -102,7 +117,7 @@ class _Reader:
                 return YamlNode(line=line, value=value, text=None if value is None else node.value)
 
     def _key(self, node: yaml.Node) -> str:
-        line = node.start_mark.line + 1
+        line = self._lines.of(node.start_mark)
         if not isinstance(node, yaml.ScalarNode):
             raise YamlTextError("a key must be plain text", line=line)
         if node.tag == _TAG + "merge":
@@ -115,7 +130,7 @@ class _Reader:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             reason = "an escape such as \\ud800 stands for half a character"
-            raise YamlTextError(reason, line=node.start_mark.line + 1) from error
+            raise YamlTextError(reason, line=self._lines.of(node.start_mark)) from error
         return text
 
     def _scalar(self, node: yaml.Node) -> JsonValue:

@@ -13,10 +13,11 @@ from anyio import fail_after
 
 from fakes import SEED_KEYS, fake_openclaw, living, open_gate
 from pinchbench.model import GradingType, Reason, Task, Turn, Usage
+from pinchbench.openclaw import disk
 from pinchbench.openclaw.agent import OpenClawAgent, Watch
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.credentials import UserState
-from pinchbench.openclaw.home import clone, make_template
+from pinchbench.openclaw.home import SharedHome, clone, make_template
 from pinchbench.process.supervise import Leave, Limits
 
 if TYPE_CHECKING:
@@ -232,3 +233,137 @@ async def test_what_is_known_of_a_trial_stays_when_its_transcript_cannot_be_kept
 
     assert (result.reason, result.exit_code, result.usage.requests) == (Reason.EVIDENCE_LOST, 0, 2)
     assert result.execution_time_s > 0
+
+
+LIMITED = "scenario: failed_call 429 Rate limit reached"
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_a_provider_that_fails_until_the_time_is_up_is_no_timeout_of_the_model(
+    tmp_path: Path, store: str
+) -> None:
+    one = task(f"scenario: big 1\n{LIMITED}\nscenario: sleep 0.5\n{LIMITED}\nscenario: sleep", timeout_s=5)
+
+    result = await execute(await agent_of(tmp_path, store=store), tmp_path, one)
+
+    assert (result.reason, result.timed_out, result.usage.requests) == (Reason.PROVIDER_ERROR, True, 1)
+    assert result.note.startswith("429 Rate limit reached")
+    assert (result.rate_limits, result.facts.rate_limits) == (2, 0)
+
+
+async def test_a_provider_that_came_back_is_no_excuse(tmp_path: Path) -> None:
+    async with open_gate() as gate:
+        held = f"scenario: gate {gate.port}"
+        seen = anyio.Event()
+        watch = Watch(rate_limited=seen.set)
+        one = task(f"{LIMITED}\n{held}\nscenario: think", timeout_s=8)
+        results: list[TaskResult] = []
+        agent = await agent_of(tmp_path)
+
+        async def run() -> None:
+            results.append(await execute(agent, tmp_path, one, watch=watch))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            guest = await gate.next()
+            with fail_after(5):
+                await seen.wait()  # while OpenClaw itself still tries
+            await guest.let_go()
+
+    assert [(one.reason, one.rate_limits) for one in results] == [(Reason.TIMED_OUT, 1)]
+
+
+async def test_each_refusal_is_told_once_wherever_it_stands(tmp_path: Path) -> None:
+    told: list[str] = []
+    refused = "scenario: refused 429 Rate limit reached"
+    twice = f"{LIMITED}\n{LIMITED}"
+    last = f"NEW {LIMITED}\n{refused}\nscenario: silent\nscenario: exit 1"
+    watch = Watch(rate_limited=lambda: told.append("429"))
+
+    result = await execute(await agent_of(tmp_path), tmp_path, task(twice, last), watch=watch)
+
+    assert (result.reason, result.note) == (Reason.PROVIDER_ERROR, "429 Rate limit reached")
+    assert (result.rate_limits, result.facts.rate_limits, len(told)) == (3, 1, 3)
+
+
+async def test_what_an_earlier_turn_complained_of_is_not_held_against_a_later_one(tmp_path: Path) -> None:
+    first = f"{LIMITED}\nscenario: mutter SqliteError: database or disk is full"
+
+    result = await execute(await agent_of(tmp_path), tmp_path, task(first, "scenario: exit 3"))
+
+    assert (result.reason, result.rate_limits) == (Reason.NONZERO_EXIT, 1)
+
+
+async def test_the_usage_that_is_shown_is_that_of_all_sessions(tmp_path: Path) -> None:
+    seen: list[int] = []
+    watch = Watch(activity=lambda _, usage: seen.append(usage.requests))
+
+    await execute(await agent_of(tmp_path), tmp_path, task("one", "NEW two", "three"), watch=watch)
+
+    assert seen[-1] == 6
+    assert seen == sorted(seen)
+
+
+async def shared(agent: OpenClawAgent, folder: Path) -> OpenClawAgent:
+    """The same agent, as if it ran through a gateway."""
+    await agent.home.prepare(folder / "work")
+    home = SharedHome(
+        agent_id=agent.home.agent_id,
+        state_dir=agent.home.state_dir,
+        link=folder / "link",
+        openclaw=agent.openclaw,
+        base_env=agent.home.env,
+    )
+    return replace(agent, home=home)
+
+
+CLOSED = "scenario: mutter Gateway agent call connection closed"
+ALONE = "scenario: mutter EMBEDDED FALLBACK: Gateway agent failed"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        (f"scenario: big 1\n{CLOSED}\nscenario: silent\nscenario: exit 1", Reason.GATEWAY_LOST),
+        ("scenario: mutter_early Gateway not reachable at ws://x\nscenario: exit_early 1", Reason.GATEWAY_LOST),
+        (f"scenario: big 1\n{ALONE}\nscenario: ask_again", Reason.GATEWAY_LOST),
+        (ALONE, Reason.COMPLETED),
+    ],
+)
+async def test_a_lost_gateway_is_not_the_agents_failure(tmp_path: Path, prompt: str, reason: Reason) -> None:
+    agent = await shared(await agent_of(tmp_path), tmp_path)
+
+    result = await execute(agent, tmp_path, task(prompt))
+
+    assert result.reason is reason
+    assert ("ateway" in result.note) == (reason is Reason.GATEWAY_LOST)
+
+
+async def test_an_agent_without_a_gateway_loses_none(tmp_path: Path) -> None:
+    result = await execute(await agent_of(tmp_path), tmp_path, task(f"{CLOSED}\nscenario: exit 3"))
+
+    assert result.reason is Reason.NONZERO_EXIT
+
+
+@pytest.mark.parametrize(("prompt", "reason"), [("one", Reason.COMPLETED), ("scenario: exit 3", Reason.DISK_FULL)])
+async def test_only_what_failed_on_a_full_disk_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prompt: str, reason: Reason
+) -> None:
+    monkeypatch.setattr(disk, "MIN_FREE_BYTES", 2**62)
+
+    result = await execute(await agent_of(tmp_path), tmp_path, task(prompt))
+
+    assert result.reason is reason
+    assert ("bytes left" in result.note) == (reason is Reason.DISK_FULL)
+
+
+async def test_a_transcript_for_which_there_was_no_room_is_told_from_one_that_was_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await agent_of(tmp_path)
+    (tmp_path / "evidence" / "transcript.jsonl").mkdir()
+    monkeypatch.setattr(disk, "MIN_FREE_BYTES", 2**62)
+
+    result = await execute(agent, tmp_path, task("one"))
+
+    assert (result.reason, result.usage.requests) == (Reason.DISK_FULL, 2)

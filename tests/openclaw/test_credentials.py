@@ -261,3 +261,30 @@ def test_merging_is_deep_where_both_are_objects() -> None:
         "a": {"b": 2, "c": 1},
         "d": {"e": 1},
     }
+
+
+@pytest.mark.parametrize("depth", [150, 985, 50_000])
+@pytest.mark.parametrize("form", ['{{"models": {}}}', "{{models: {}}}"])
+def test_a_config_that_is_nested_too_deeply_is_told(state: Path, user: Path, depth: int, form: str) -> None:
+    put(state / "openclaw.json", form.format("[" * depth + "]" * depth))
+    with pytest.raises(OpenClawError, match=r"openclaw\.json is nested too deeply"):
+        read_user_state({"HOME": str(user)})
+
+
+@pytest.mark.parametrize("depth", [150, 985, 50_000])
+def test_logins_that_are_nested_too_deeply_hide_no_others(state: Path, user: Path, depth: int) -> None:
+    main = state / "agents" / "main" / "agent"
+    put(main / "auth-profiles.json", json.dumps({"profiles": {"a": {"key": "sk"}}}))
+    put(main / "auth-state.json", '{"order": ' + "[" * depth + "]" * depth + "}")
+    assert read_user_state({"HOME": str(user)}).logins == {"profiles": {"a": {"key": "sk"}}}
+
+
+def test_a_login_store_that_cant_be_read_is_told(state: Path, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(state / "agents" / "main" / "agent" / "auth-profiles.json", "{}")
+
+    def refuse(path: Path, **_: str) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(OpenClawError, match=r"logins of your OpenClaw in .* can't be read"):
+        read_user_state({"HOME": str(user)})

@@ -13,7 +13,14 @@ from fakes import fake_openclaw, living
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import NODE_RELEASE
-from pinchbench.openclaw.probe import ask_message_file, find_openclaw, node_version, release_warning, run_short
+from pinchbench.openclaw.probe import (
+    ask_message_file,
+    find_openclaw,
+    node_version,
+    read_version,
+    release_warning,
+    run_short,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,3 +161,19 @@ async def test_a_missing_node_has_no_release(tmp_path: Path, monkeypatch: pytest
 )
 def test_only_a_newer_release_warns(version: str, warns: bool) -> None:
     assert bool(release_warning(version)) is warns
+
+
+@pytest.mark.parametrize(
+    ("output", "version"),
+    [
+        (b"OpenClaw 2026.9.6 (abc1234)\n", "2026.9.6"),
+        (b"openclaw/2026.10.1-beta.3, linux-x64\n", "2026.10.1-beta.3"),
+        (b"\x1b[1m2026.9.6\x1b[0m\x1b]52;c;eA==\x07\n", "2026.9.6"),
+        (b"2026.9." + b"9" * 5_000, ""),
+        ("٢٠٢٦.9.6".encode(), ""),
+        (b"\xff\xfe", ""),
+    ],
+)
+def test_a_version_is_short_and_plain_whatever_stands_around_it(output: bytes, version: str) -> None:
+    assert read_version(output) == version
+    assert "\x1b" not in release_warning(version)

@@ -125,6 +125,37 @@ async def test_packed_rows_are_unpacked_and_what_is_no_event_is_kept(
     assert await poll_for(store, 4) == every(store) == [EVENT, EVENT * 100, b"not zstd", b""]
 
 
+async def test_few_rows_that_stand_for_much_are_never_held_all_at_once(
+    tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pinchbench.openclaw.sessions.PAGE_BYTES", 2_500)
+    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_EVENT_BYTES", 1_000)
+    bomb = zstandard.ZstdCompressor().compress(b"0" * 1_000_000)
+    for number in range(9):
+        add(database, number, *(("0" * 5_000, None) if number % 2 else (None, bomb)))
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    assert [len(event) for _, event in store._fetch(-1) or ()] == [1_000] * 3
+    assert await poll_for(store, 9) == every(store) == [b"0" * 1_000] * 9
+
+
+async def test_an_event_on_several_lines_is_one_line(tmp_path: Path, database: sqlite3.Connection) -> None:
+    add(database, 0, '{\n "a": 1\n}')
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    assert await poll_for(store, 1) == every(store) == [b'{  "a": 1 }']
+
+
+async def test_a_view_with_rows_without_end_holds_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_STEPS", 100_000)
+    path = tmp_path / "endless.sqlite"
+    with closing(sqlite3.connect(path)) as writer:
+        numbers = "WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n)"
+        columns = "'s' AS session_id, seq, '{}' AS event_json, NULL AS event_zstd"
+        writer.execute(f"CREATE VIEW transcript_events AS {numbers} SELECT {columns} FROM n")
+    store = SqliteStore(path, "s")
+    assert await store.poll() == []
+    assert store.lines() is None
+
+
 async def test_a_row_that_is_no_utf_8_does_not_hide_the_others(tmp_path: Path, database: sqlite3.Connection) -> None:
     add(database, 0, "first")
     database.execute("INSERT INTO transcript_events VALUES ('s', 1, CAST(? AS TEXT), NULL, 0)", (b"\xff{}",))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.model import Reason, Usage
+from pinchbench.openclaw.complaints import Complaints
 from pinchbench.openclaw.task_result import CAPTURE_BYTES, Evidence, LastTurn, TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.supervise import EndReason, ProcessEnd
@@ -20,6 +21,7 @@ REFUSED = TranscriptFacts(events=3, error="401 invalid")
 OVERFLOWED = TranscriptFacts(usage=Usage(requests=9), error="400 This model's maximum context length is 8192 tokens")
 ABSENT, SILENT, CALLED = LastTurn(found=False), LastTurn(found=True), LastTurn(found=True, calls=2)
 ANSWERED = LastTurn(found=True, calls=2, answered=True)
+TWICE = LastTurn(found=True, asked=2, calls=3, answered=True)
 FELL_BACK = TranscriptFacts(events=3, usage=Usage(requests=2), models=("a/b", "c/d"), fallback=True)
 
 
@@ -68,6 +70,125 @@ def test_every_end_has_its_reason(
     assert decided is reason
     assert said in note
     assert bool(said) == bool(note)
+
+
+LIMITED = Complaints(provider="429 Rate limit reached", rate_limits=3, last_line="retry 3/9")
+TOO_LONG = Complaints(provider="400 prompt is too long: 210000 tokens")
+OFFLINE = Complaints(provider="Connection error. (ECONNREFUSED)")
+CUT_OFF = TranscriptFacts(error="Connection error.")
+LOST = Complaints(gateway="Gateway agent call connection closed")
+ELSEWHERE = Complaints(gateway="EMBEDDED FALLBACK: with fresh session s2", other_session=True)
+UNKNOWN = Complaints(last_line="Unknown agent id")
+TIMED_OUT = EndReason.TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("how", "facts", "turn", "complaints", "reason", "said"),
+    [
+        # a provider that fails without a word in the transcript
+        (end(TIMED_OUT, 143), EMPTY, SILENT, LIMITED, Reason.PROVIDER_ERROR, "429 Rate limit reached (still so"),
+        (end(TIMED_OUT, 143), GOOD, CALLED, LIMITED, Reason.PROVIDER_ERROR, "429 Rate limit reached (still so"),
+        (end(TIMED_OUT, 143), GOOD, SILENT, LIMITED, Reason.PROVIDER_ERROR, "429"),
+        (end(TIMED_OUT, 143), EMPTY, ABSENT, LIMITED, Reason.PROVIDER_ERROR, "429"),
+        (end(TIMED_OUT, 143), GOOD, ANSWERED, LIMITED, Reason.COMPLETED, "did not exit"),
+        (end(code=1), GOOD, CALLED, LIMITED, Reason.PROVIDER_ERROR, "429"),
+        (end(code=0), GOOD, CALLED, LIMITED, Reason.PROVIDER_ERROR, "429"),
+        (end(code=0), GOOD, ANSWERED, LIMITED, Reason.COMPLETED, ""),
+        (end(code=1), EMPTY, SILENT, LIMITED, Reason.PROVIDER_ERROR, "429"),
+        (end(code=1), EMPTY, ABSENT, LIMITED, Reason.PROVIDER_ERROR, "429"),
+        (end(code=-9), GOOD, CALLED, LIMITED, Reason.KILLED_BY_SIGNAL, "signal 9"),
+        (end(EndReason.STOPPED, -15), GOOD, CALLED, LIMITED, Reason.INTERRUPTED, ""),
+        # what the agent asked can't be served: that is the agent's affair
+        (end(TIMED_OUT, 143), GOOD, CALLED, TOO_LONG, Reason.TIMED_OUT, ""),
+        (end(code=1), GOOD, CALLED, TOO_LONG, Reason.NONZERO_EXIT, "exit code 1"),
+        # both tell of the same failure; stderr knows what lies beneath
+        (end(code=1), CUT_OFF, SILENT, OFFLINE, Reason.PROVIDER_ERROR, "Connection error. (ECONNREFUSED)"),
+        (end(code=1), REFUSED, SILENT, OFFLINE, Reason.PROVIDER_ERROR, "401 invalid"),
+        # a gateway that is lost or was never there
+        (end(code=1), GOOD, CALLED, LOST, Reason.GATEWAY_LOST, "connection closed"),
+        (end(code=1), EMPTY, ABSENT, LOST, Reason.GATEWAY_LOST, "connection closed"),
+        (end(TIMED_OUT, 143), GOOD, CALLED, LOST, Reason.GATEWAY_LOST, "connection closed"),
+        (end(code=0), GOOD, TWICE, LOST, Reason.GATEWAY_LOST, "connection closed"),
+        (end(code=0), GOOD, ANSWERED, ELSEWHERE, Reason.GATEWAY_LOST, "fresh session"),
+        (end(code=0), GOOD, ANSWERED, LOST, Reason.COMPLETED, ""),
+        (end(code=1), REFUSED, SILENT, LOST, Reason.PROVIDER_ERROR, "401 invalid"),
+        # nothing is known but OpenClaw's last words
+        (end(code=1), EMPTY, ABSENT, UNKNOWN, Reason.AGENT_NOT_STARTED, "Unknown agent id"),
+        (end(code=1), EMPTY, SILENT, UNKNOWN, Reason.NO_MODEL_CALL, "Unknown agent id"),
+        (end(code=1), GOOD, CALLED, UNKNOWN, Reason.NONZERO_EXIT, "exit code 1"),
+    ],
+)
+def test_what_openclaw_complains_of_is_not_the_models_doing(
+    *, how: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, complaints: Complaints, reason: Reason, said: str
+) -> None:
+    decided, note = decide(how, facts, turn, complaints, lingered=False)
+    assert decided is reason
+    assert said in note
+    assert bool(said) == bool(note)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("401 Incorrect API key provided", Reason.PROVIDER_ERROR),
+        ("402 Insufficient credits", Reason.PROVIDER_ERROR),
+        ("404 The model m1 does not exist", Reason.PROVIDER_ERROR),
+        ("429 Too many tokens per minute", Reason.PROVIDER_ERROR),
+        ("500 The context window service failed", Reason.PROVIDER_ERROR),
+        ("503 The upstream took too long", Reason.PROVIDER_ERROR),
+        ("HTTP 529 overloaded", Reason.PROVIDER_ERROR),
+        ("Connection error.", Reason.PROVIDER_ERROR),
+        ("terminated", Reason.PROVIDER_ERROR),
+        ("Stream ended without finish_reason", Reason.PROVIDER_ERROR),
+        ("400 prompt is too long: 210000 tokens", Reason.MODEL_ERROR),
+        ("400 blocked by content filter", Reason.MODEL_ERROR),
+        ("403 m1 requires moderation and your input was flagged", Reason.MODEL_ERROR),
+    ],
+)
+def test_a_status_of_the_provider_counts_more_than_words_that_sound_like_the_agents_doing(
+    error: str, reason: Reason
+) -> None:
+    decided = decide(end(code=1), TranscriptFacts(usage=Usage(requests=2), error=error), CALLED, lingered=False)
+    assert decided == (reason, error)
+
+
+FULL = "/tmp/x is on a file system with 0 bytes left"
+
+
+@pytest.mark.parametrize(
+    ("how", "facts", "turn", "reason"),
+    [
+        (end(code=1), GOOD, CALLED, Reason.DISK_FULL),
+        (end(TIMED_OUT, 143), GOOD, CALLED, Reason.DISK_FULL),
+        (end(EndReason.OUTPUT_LIMIT, -15), GOOD, CALLED, Reason.DISK_FULL),
+        (end(code=1), OVERFLOWED, CALLED, Reason.DISK_FULL),
+        (end(code=1), EMPTY, ABSENT, Reason.DISK_FULL),
+        (end(code=-9), GOOD, CALLED, Reason.DISK_FULL),
+        (end(), GOOD, ANSWERED, Reason.COMPLETED),
+        (end(EndReason.STOPPED, -15), GOOD, CALLED, Reason.INTERRUPTED),
+        (end(EndReason.NOT_STARTED, None, not_found=True), EMPTY, ABSENT, Reason.COMMAND_NOT_FOUND),
+        (end(code=1), REFUSED, SILENT, Reason.PROVIDER_ERROR),
+    ],
+)
+def test_what_fails_on_a_full_disk_says_nothing_about_the_model(
+    how: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, reason: Reason
+) -> None:
+    decided, note = decide(how, facts, turn, lingered=False, full_disk=FULL)
+    assert decided is reason
+    assert note.startswith(FULL) == (reason is Reason.DISK_FULL)
+    said = Complaints(full_disk=FULL)
+    assert decide(how, facts, turn, said, lingered=False) == (decided, note)
+
+
+def test_a_full_disk_is_named_by_the_error_alone() -> None:
+    written = TranscriptFacts(error="ENOSPC: no space left on device, write")
+    assert decide(end(code=1), written, SILENT, lingered=False) == (Reason.DISK_FULL, written.error)
+    not_started = ProcessEnd(reason=EndReason.NOT_STARTED, error="[Errno 28] No space left on device: 'stderr.log'")
+    reason, note = decide(not_started, EMPTY, ABSENT, lingered=False)
+    assert reason is Reason.DISK_FULL
+    assert not_started.error in note
+    interrupted = decide(end(EndReason.STOPPED, -15), written, SILENT, lingered=False)
+    assert interrupted == (Reason.INTERRUPTED, "")
 
 
 def result(folder: Path, **changes: object) -> TaskResult:

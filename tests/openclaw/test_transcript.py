@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pinchbench.model import Usage
-from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe, parse_line, text_of
+from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe, parse_line, text_of, written_at
 
 STAMP = "2026-01-01T00:00:00.000Z"
 USAGE = {"input": 80, "output": 10, "cacheRead": 20, "cacheWrite": 5, "totalTokens": 115, "cost": {"total": 0.25}}
@@ -164,6 +164,17 @@ def test_an_error_of_the_provider_stands_until_a_later_call_succeeds() -> None:
     assert facts(answer(stopReason="error")).error == "the provider answered with an error"
 
 
+def test_errors_about_too_many_requests_are_counted() -> None:
+    def refused(text: str, code: str = "", kind: str = "") -> bytes:
+        return answer(stopReason="error", errorMessage=text, errorCode=code, errorType=kind)
+
+    limited = refused("429 Rate limit reached for m1: too many requests per min.")
+    coded = refused("Provider returned error", code="rate_limit_exceeded")
+    overloaded = refused("Provider returned error", kind="overloaded_error")
+    assert facts(limited, answer(), coded, overloaded).rate_limits == 3
+    assert facts(refused("401 invalid api key"), refused("402 Insufficient credits"), answer("429")).rate_limits == 0
+
+
 def test_a_second_model_or_openclaws_note_is_a_fallback() -> None:
     assert not facts(answer(), answer()).fallback
     assert facts(answer(), answer(model="m2")).fallback
@@ -172,6 +183,11 @@ def test_a_second_model_or_openclaws_note_is_a_fallback() -> None:
     assert facts(message("user", note)).fallback
     assert facts(message("user", [{"type": "text", "text": note}])).fallback
     assert not facts(answer(note)).fallback
+
+
+def test_an_event_says_when_it_was_written() -> None:
+    assert written_at(json.loads(answer())) == 1767225600
+    assert written_at({"timestamp": "soon"}) == written_at({}) == float("inf")
 
 
 def test_content_may_be_text_or_parts() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,8 @@ import psutil
 import pytest
 from anyio import fail_after, to_thread
 
-from pinchbench.process.leftovers import MARKER, end_marked, find_marked
+from pinchbench.process import leftovers
+from pinchbench.process.leftovers import MARKER, RUNNER, end_marked, end_orphaned, find_marked, identity, is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,12 +26,12 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def start(stage: Stage) -> Iterator[Callable[[list[str], str], subprocess.Popen[bytes]]]:
+def start(stage: Stage) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """A call that starts a marked child of this test; all are waited for at its end."""
     with ExitStack() as stack:
 
-        def call(argv: list[str], marker: str) -> subprocess.Popen[bytes]:
-            child = subprocess.Popen(argv, cwd=stage.folder, env={**os.environ, MARKER: marker})
+        def call(argv: list[str], marker: str, **env: str) -> subprocess.Popen[bytes]:
+            child = subprocess.Popen(argv, cwd=stage.folder, env={**os.environ, MARKER: marker, **env})
             stack.callback(child.wait)
             stack.callback(child.kill)
             return child
@@ -37,7 +40,7 @@ def start(stage: Stage) -> Iterator[Callable[[list[str], str], subprocess.Popen[
 
 
 async def test_finds_the_marker_and_what_is_below_it(
-    stage: Stage, roll: RollCall, start: Callable[[list[str], str], subprocess.Popen[bytes]]
+    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     mine, stay = stage.marker, stage.stay.split()
     children = {name: start([*stay, name], name) for name in (mine, f"{mine}/1", f"{mine}0", "another")}
@@ -49,7 +52,7 @@ async def test_finds_the_marker_and_what_is_below_it(
 
 
 async def test_the_dead_are_not_found(
-    stage: Stage, roll: RollCall, start: Callable[[list[str], str], subprocess.Popen[bytes]]
+    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     child = start([*stage.stay.split(), "one"], stage.marker)
     with fail_after(10):
@@ -60,7 +63,7 @@ async def test_the_dead_are_not_found(
 
 
 async def test_ends_them_and_counts(
-    stage: Stage, roll: RollCall, start: Callable[[list[str], str], subprocess.Popen[bytes]]
+    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     start(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"), f"{stage.marker}/a")
     start([*stage.stay.split(), "four"], f"{stage.marker}/b")
@@ -72,7 +75,7 @@ async def test_ends_them_and_counts(
 
 
 async def test_ends_those_who_start_each_other_anew(
-    stage: Stage, roll: RollCall, start: Callable[[list[str], str], subprocess.Popen[bytes]]
+    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     script = stage.script(
         "respawn",
@@ -96,3 +99,244 @@ async def test_ends_those_who_start_each_other_anew(
         await roll.present()
         assert await to_thread.run_sync(end_marked, stage.marker) >= 1
         await roll.all_gone()
+
+
+IDENTITY = "from pinchbench.process.leftovers import identity; print(identity(), flush=True)"
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere psutil's start time is used")
+
+
+@pytest.fixture
+def dead() -> str:
+    """The identity of a process that is gone."""
+    return subprocess.run([sys.executable, "-c", IDENTITY], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_who_lives_is_alive_and_who_is_gone_is_not(dead: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{IDENTITY}; input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        living = child.stdout.readline()
+        assert is_alive(living)
+        assert is_alive(identity())
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_alive(living), "a zombie does not live"
+    assert not is_alive(living)
+    assert not is_alive(dead)
+
+
+def test_a_forked_child_is_another_process() -> None:
+    mine = identity()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, identity().encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, encoding="utf-8") as pipe:
+        its = pipe.read()
+    os.waitpid(child, 0)
+    assert its.split()[0] == str(child)
+    assert identity() == mine != its
+
+
+@on_linux
+def test_a_clock_that_was_set_back_kills_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = identity()
+    psutil.Process().create_time()
+    monkeypatch.setattr(psutil.Process, "create_time", lambda _: 12.5)
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    assert is_alive(mine)
+    leftovers._identity.cache_clear()
+    assert identity() == mine
+
+
+@on_linux
+def test_a_pid_that_was_given_to_another_process_is_not_the_one(dead: str) -> None:
+    _, started, boot, namespace = dead.split()
+    assert not is_alive(f"{os.getpid()} {started} {boot} {namespace}")
+
+
+@on_linux
+def test_of_another_boot_nobody_lives_and_of_another_container_nobody_is_judged(dead: str) -> None:
+    pid, started, boot, _ = dead.split()
+    assert is_alive(f"{pid} {started} {boot} 1")
+    assert not is_alive(f"{pid} {started} another-boot 1")
+    mine = identity().split()
+    assert not is_alive(f"{mine[0]} {mine[1]} another-boot {mine[3]}")
+
+
+def test_an_identity_of_an_older_release_is_still_understood() -> None:
+    process = psutil.Process()
+    assert is_alive(f"{process.pid} {process.create_time()}")
+    assert not is_alive(f"{process.pid} {process.create_time() + 1}")
+
+
+GARBLED = ["", "x", "1 2 3", "17 soon", "-1 5", f"{2**70} 5", "0 0 a b", "1 2 3 4 5", "\udcff 1 \udcff"]
+
+
+@pytest.mark.parametrize("written", GARBLED)
+def test_what_is_no_identity_is_nobodys(written: str) -> None:
+    assert not is_alive(written)
+
+
+RUNNER_SCRIPT = """
+import sys
+from pathlib import Path
+
+import anyio
+
+from pinchbench.process.supervise import ProcessSpec, supervise
+
+folder, marker, *argv = sys.argv[1:]
+log = Path(folder) / "agent.log"
+env = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+spec = ProcessSpec(argv=argv, cwd=Path(folder), env=env, stdout=log, stderr=log, marker=marker)
+
+
+async def main():
+    await supervise(spec, timeout_s=300)
+
+
+anyio.run(main)
+"""
+
+
+class TestOrphans:
+    """What the next start of any run finds of runners that are dead.
+
+    Tests beside this one start runs too, and these may find its orphans first: what counts is that they are gone.
+    """
+
+    @pytest.fixture
+    def runner(self, stage: Stage) -> Iterator[Callable[[list[str]], subprocess.Popen[bytes]]]:
+        with ExitStack() as stack:
+
+            def call(argv: list[str]) -> subprocess.Popen[bytes]:
+                script = stage.script("runner", RUNNER_SCRIPT)
+                child = subprocess.Popen([sys.executable, str(script), str(stage.folder), stage.marker, *argv])
+                stack.callback(child.wait)
+                stack.callback(child.kill)
+                return child
+
+            yield call
+
+    async def test_when_runner_and_guardian_were_killed_their_agent_is_ended(
+        self, stage: Stage, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
+    ) -> None:
+        child = runner(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"))
+        with fail_after(30):
+            await roll.present(3)
+            (guardian,) = psutil.Process(child.pid).children()
+            child.send_signal(signal.SIGSTOP)  # or it would look after the guardian's tree itself
+            guardian.kill()
+            child.kill()
+            child.wait()
+            await stage.until(lambda: not psutil.pid_exists(guardian.pid) or guardian.status() == psutil.STATUS_ZOMBIE)
+            await to_thread.run_sync(end_orphaned)
+            await roll.all_gone()
+        assert find_marked(stage.marker) == []
+
+    async def test_a_guardian_that_still_works_ends_its_tree_itself(
+        self, stage: Stage, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
+    ) -> None:
+        child = runner(stage.bash("setsid env -i {stay} one & exec {stay} two"))
+        with fail_after(30):
+            await roll.present(2)
+            child.kill()
+            child.wait()
+            await to_thread.run_sync(end_orphaned)
+            await roll.all_gone()
+
+    async def test_a_guardian_that_hangs_is_ended_with_all_it_holds(
+        self,
+        stage: Stage,
+        roll: RollCall,
+        runner: Callable[[list[str]], subprocess.Popen[bytes]],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(leftovers, "GUARDIANS_S", 0.2)
+        child = runner(stage.bash("setsid env -i {stay} one & exec {stay} two"))
+        with fail_after(30):
+            await roll.present(2)
+            (guardian,) = psutil.Process(child.pid).children()
+            guardian.suspend()
+            child.kill()
+            child.wait()
+            await to_thread.run_sync(end_orphaned)
+            await roll.all_gone()
+        assert find_marked(stage.marker) == []
+
+    async def test_nothing_of_a_living_runner_is_touched(
+        self, stage: Stage, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
+    ) -> None:
+        runner(stage.bash("{stay} one & exec {stay} two"))
+        with fail_after(30):
+            await roll.present(2)
+            before = {process.pid for process in find_marked(stage.marker)}
+            await to_thread.run_sync(end_orphaned)
+            assert {process.pid for process in find_marked(stage.marker)} == before
+        assert len(before) == 3
+
+    @pytest.mark.parametrize("written", [None, *(text for text in GARBLED if "\udcff" not in text)])
+    async def test_without_a_runner_that_is_certainly_gone_nobody_is_touched(
+        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], written: str | None
+    ) -> None:
+        child = start([*stage.stay.split(), "one"], stage.marker, **({} if written is None else {RUNNER: written}))
+        with fail_after(10):
+            await roll.present()
+            await to_thread.run_sync(end_orphaned)
+        assert child.poll() is None
+        assert [process.pid for process in find_marked(stage.marker)] == [child.pid]
+
+    async def test_a_runner_without_a_trials_marker_is_nobodys_orphan(
+        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], dead: str
+    ) -> None:
+        argv = ["env", "-u", MARKER, *stage.stay.split(), "one"]
+        child = start(argv, stage.marker, **{RUNNER: dead})
+        with fail_after(10):
+            await roll.present()
+            await to_thread.run_sync(end_orphaned)
+        assert child.poll() is None
+
+    async def test_counts_whom_it_ended(
+        self,
+        stage: Stage,
+        roll: RollCall,
+        start: Callable[..., subprocess.Popen[bytes]],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        gone, living = f"gone-{stage.marker}", "living"  # to everybody else these are no identities, and left alone
+        monkeypatch.setattr(leftovers, "_is_gone", lambda written: written == gone)
+        start(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"), stage.marker, **{RUNNER: gone})
+        kept = start([*stage.stay.split(), "kept"], stage.marker, **{RUNNER: living})
+        with fail_after(20):
+            await roll.present(4)
+            assert await to_thread.run_sync(end_orphaned) == 3
+            assert [process.pid for process in find_marked(stage.marker)] == [kept.pid]
+            assert await to_thread.run_sync(end_orphaned) == 0
+
+    async def test_who_looks_is_spared_though_it_runs_below_an_orphan(
+        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+    ) -> None:
+        gone = f"gone-{stage.marker}"
+        script = stage.script(
+            "look",
+            f"""
+            from pinchbench.process import leftovers
+            from present import present
+            leftovers._is_gone = lambda written: written == {gone!r}
+            connection = present()
+            leftovers.end_orphaned()
+            """,
+        )
+        other = start([*stage.stay.split(), "other"], stage.marker, **{RUNNER: gone})
+        with fail_after(20):
+            await roll.present()
+            # by way of a shell that waits, which is spared as well
+            looking = start(["bash", "-c", f"{sys.executable} {script}; exit 7"], stage.marker, **{RUNNER: gone})
+            await roll.present()
+            await roll.all_gone()
+            assert await to_thread.run_sync(looking.wait) == 7
+            assert await to_thread.run_sync(other.wait) == -signal.SIGKILL

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import anyio
 import psutil
 import pytest
-from anyio import CancelScope, create_task_group, fail_after
+from anyio import CancelScope, create_task_group, fail_after, to_thread
 
+from pinchbench.process.awake import Clocks, Reading
+from pinchbench.process.leftovers import identity
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
 
 if TYPE_CHECKING:
@@ -374,6 +376,100 @@ class TestCrowd:
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
 
 
+class MadeUpClocks:
+    """Clocks that show this system's time, and `stopped_s` or `suspended_s` more."""
+
+    def __init__(self) -> None:
+        self.suspended_s = 0.0
+        self.stopped_s = 0.0
+        self.looks = 0
+
+    def read(self) -> Reading:
+        self.looks += 1
+        awake_s = time.monotonic() + self.stopped_s
+        return Reading(awake_s=awake_s, passed_s=awake_s + self.suspended_s)
+
+
+class TestSleep:
+    """Time in which the runner or its machine slept is not the agent's."""
+
+    async def run(
+        self, stage: Stage, made_up: MadeUpClocks, then: Callable[[], None], *, timeout_s: float
+    ) -> ProcessEnd:
+        ends = []
+
+        async def run() -> None:
+            clocks = Clocks(read=made_up.read)
+            ends.append(await supervise(stage.spec(stage.python(POLITE)), timeout_s=timeout_s, clocks=clocks))
+
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run)
+                await stage.roll.present()
+                then()
+            await stage.roll.all_gone()
+        return ends[0]
+
+    @pytest.mark.parametrize("kind", ["suspended_s", "stopped_s"])
+    async def test_an_agent_is_not_timed_out_by_a_sleep_and_the_sleep_is_told(self, stage: Stage, kind: str) -> None:
+        made_up = MadeUpClocks()
+        end = await self.run(stage, made_up, lambda: setattr(made_up, kind, 1000.0), timeout_s=2.0)
+        assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, 5)
+        assert end.asleep_s >= 1000
+        assert end.ran_s < 1000
+
+    async def test_a_sleep_before_the_agent_is_there_is_none_of_its_own(self, stage: Stage) -> None:
+        made_up = MadeUpClocks()
+
+        def read() -> Reading:
+            made_up.suspended_s = 1000.0 * (made_up.looks > 0)
+            return made_up.read()
+
+        with fail_after(10):
+            end = await supervise(stage.spec(["true"]), timeout_s=LONG_S, clocks=Clocks(read=read))
+        assert (end.reason, end.asleep_s) == (EndReason.EXITED, 0)
+
+    async def test_clocks_that_stand_still_or_go_back_hinder_no_end(self, stage: Stage) -> None:
+        made_up = MadeUpClocks()
+        leave = Leave()
+        ends = []
+
+        async def run() -> None:
+            clocks = Clocks(read=lambda: Reading(awake_s=-made_up.read().awake_s, passed_s=0.0))
+            ends.append(await supervise(stage.spec(stage.python(DEAF, "a")), timeout_s=0.5, leave=leave, clocks=clocks))
+
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run)
+                await stage.roll.present()
+                leave.stop.set()
+            await stage.roll.all_gone()
+        assert (ends[0].reason, ends[0].exit_code, ends[0].asleep_s) == (EndReason.STOPPED, -signal.SIGKILL, 0)
+
+    async def test_what_happens_during_a_sleep_in_the_grace_is_believed(self, stage: Stage) -> None:
+        made_up = MadeUpClocks()
+        leave = Leave()
+
+        def then() -> None:
+            leave.stop.set()
+            made_up.stopped_s = 1000.0
+
+        ends = []
+
+        async def run() -> None:
+            spec = stage.spec(stage.python(POLITE))
+            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave, clocks=Clocks(read=made_up.read)))
+
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run)
+                await stage.roll.present()
+                then()
+            await stage.roll.all_gone()
+        assert (ends[0].reason, ends[0].exit_code) == (EndReason.STOPPED, 5)
+        assert ends[0].asleep_s >= 1000
+
+
 class TestNotStarted:
     @both_backends
     @pytest.mark.parametrize("command", ["pinchbench-no-such-command", "/no/such/command"])
@@ -446,7 +542,7 @@ class TestWhatTheAgentIsGiven:
         with fail_after(10):
             await supervise(stage.spec(["env"]), timeout_s=LONG_S)
         given = dict(line.split("=", 1) for line in stage.out().splitlines())
-        assert given == {**stage.spec([]).env, "PINCHBENCH_TRIAL": stage.marker}
+        assert given == {**stage.spec([]).env, "PINCHBENCH_TRIAL": stage.marker, "PINCHBENCH_RUNNER": identity()}
 
     async def test_its_directory(self, stage: Stage) -> None:
         assert await self.ask(stage, "print(json.dumps(os.getcwd()))") == str(stage.folder)
@@ -644,9 +740,10 @@ from pathlib import Path
 
 import anyio
 
+from pinchbench.process.awake import Clocks
 from pinchbench.process.supervise import Leave, ProcessSpec, supervise
 
-folder, marker, count, *argv = sys.argv[1:]
+folder, marker, count, timeout_s, *argv = sys.argv[1:]
 
 
 async def main():
@@ -656,18 +753,22 @@ async def main():
         log = Path(folder) / f"{number}.log"
         spec = ProcessSpec(argv=[*argv, str(number)], cwd=Path(folder), env={"PATH": "/usr/bin:/bin"},
                            stdout=log, stderr=log, marker=f"{marker}/{number}")
-        end = await supervise(spec, timeout_s=300, leave=leave)
-        print(end.reason, end.exit_code, flush=True)
+        end = await supervise(spec, timeout_s=float(timeout_s), leave=leave, clocks=Clocks(gap_s=0.5))
+        print(end.reason, end.exit_code, *["asleep"] * (end.asleep_s > 0.5), flush=True)
 
     async with anyio.create_task_group() as group:
-        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGCONT) as signals:
             for number in range(int(count)):
                 group.start_soon(run, number)
             print("ready", flush=True)
-            async for _ in signals:
-                print("interrupted", flush=True)
-                leave.stop.set()
-                break
+            async for number in signals:
+                if number == signal.SIGINT:
+                    print("interrupted", flush=True)
+                    leave.stop.set()
+                    break
+                for _ in range(10):  # whatever is due on waking has its turn
+                    await anyio.lowlevel.checkpoint()
+                print("awake", flush=True)
 
 
 anyio.run(main)
@@ -681,9 +782,9 @@ class TestARunnerOfItsOwn:
     def runner(self, stage: Stage) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         started = []
 
-        def start(count: int, argv: list[str]) -> subprocess.Popen[bytes]:
+        def start(count: int, argv: list[str], timeout_s: float = LONG_S) -> subprocess.Popen[bytes]:
             script = stage.script("runner", RUNNER)
-            words = [sys.executable, str(script), str(stage.folder), stage.marker, str(count), *argv]
+            words = [sys.executable, str(script), str(stage.folder), stage.marker, str(count), str(timeout_s), *argv]
             child = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
             started.append(child)
             assert child.stdout is not None
@@ -708,6 +809,61 @@ class TestARunnerOfItsOwn:
         with fail_after(3):
             await stage.roll.all_gone()
         print(f"nobody was left {time.monotonic() - killed_at:.2f} s after the runner's SIGKILL")  # noqa: T201 - shown by `pytest -rP`
+
+    async def test_killed_with_thirty_two_agents_in_flight_it_takes_everybody_with_it(
+        self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]
+    ) -> None:
+        count = 32
+        deaf = f"{sys.executable} -S {stage.script('deaf', DEAF)}"
+        # bash gives the number, which the runner adds, as $0
+        argv = stage.bash(f'test $(($0 % 2)) = 0 || setsid {deaf} "child-$0" & exec {deaf} "agent-$0"')
+        child = runner(count, argv)
+        with fail_after(60):
+            present = await stage.roll.present(count + count // 2)
+        assert len(present) == count + count // 2
+        killed_at = time.monotonic()
+        child.kill()
+        with fail_after(5):
+            await stage.roll.all_gone()
+        print(f"nobody of 48 was left {time.monotonic() - killed_at:.2f} s after the runner's SIGKILL")  # noqa: T201 - shown by `pytest -rP`
+
+    async def test_stopped_for_longer_than_the_limit_it_times_nobody_out_on_waking(
+        self, stage: Stage, gate: Callable[[], None], runner: Callable[..., subprocess.Popen[bytes]]
+    ) -> None:
+        limit_s = 2.0
+        agent = stage.python(
+            f"""
+            import time
+            from present import present
+            connections = [present("here")]
+            time.sleep({limit_s} + 0.6)
+            connections.append(present("past_the_limit"))
+            open("gate").readline()
+            """
+        )
+        child = runner(1, agent, limit_s)
+        with fail_after(20):
+            await stage.roll.present()
+            child.send_signal(signal.SIGSTOP)
+            await stage.roll.present()
+            child.send_signal(signal.SIGCONT)
+            assert child.stdout is not None
+            assert await to_thread.run_sync(child.stdout.readline, abandon_on_cancel=True) == b"awake\n"
+            gate()
+            said = await to_thread.run_sync(child.stdout.readline, abandon_on_cancel=True)
+            await stage.roll.all_gone()
+        assert said == b"exited 0 asleep\n"
+
+    async def test_not_stopped_it_times_the_same_agent_out(
+        self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]
+    ) -> None:
+        child = runner(1, stage.bash("exec {stay} agent"), 1.0)
+        with fail_after(20):
+            await stage.roll.present()
+            assert child.stdout is not None
+            said = await to_thread.run_sync(child.stdout.readline, abandon_on_cancel=True)
+            await stage.roll.all_gone()
+        assert said.startswith(f"timed_out {-signal.SIGTERM}".encode())
 
     async def test_ctrl_c_reaches_the_runner_only(
         self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]

@@ -15,6 +15,11 @@ def test_plain_text_is_one_line_without_control_characters(text: str) -> None:
     assert "\u202e" not in plain(text)
 
 
+@pytest.mark.parametrize("text", ["a\u061cb", "a\u2066b", "a\u2028b", "a\u2029b", "a\x85b"])
+def test_what_reorders_a_line_or_ends_it_is_a_blank(text: str) -> None:
+    assert plain(text) == plain_lines(text) == "a b"
+
+
 @given(st.text(st.characters()))
 def test_plain_lines_keep_their_newlines_and_tabs_and_nothing_else(text: str) -> None:
     kept = plain_lines(text)
@@ -38,7 +43,15 @@ def test_durations_are_short_and_readable(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("tokens", "text"),
-    [(0, "0"), (999, "999"), (1000, "1.0k"), (999_949, "999.9k"), (999_950, "1.0M"), (4_500_000, "4.5M")],
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.0k"),
+        (999_949, "999.9k"),
+        (999_950, "1.0M"),
+        (4_500_000, "4.5M"),
+        (10**400, "1000000000000.0M"),
+    ],
 )
 def test_amounts_of_tokens_have_a_suffix(tokens: int, text: str) -> None:
     assert amount(tokens) == text

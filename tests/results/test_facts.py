@@ -44,3 +44,11 @@ def test_a_file_that_is_missing_or_no_description_of_a_run_is_told(tmp_path: Pat
     (tmp_path / "run.json").write_text('{"run_id": 7}', encoding="utf-8")
     with pytest.raises(ResultsError, match="is no description of a run: Expected `str`"):
         read_facts(tmp_path / "run.json")
+
+
+def test_bytes_that_are_no_utf_8_are_told(tmp_path: Path) -> None:
+    write_json(tmp_path / "run.json", FACTS)
+    path = tmp_path / "run.json"
+    path.write_bytes(path.read_bytes().replace(b"guardian", b"guar\xffdian"))
+    with pytest.raises(ResultsError, match="is no description of a run"):
+        read_facts(path)

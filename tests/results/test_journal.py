@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,12 +16,13 @@ from hypothesis import strategies as st
 
 from pinchbench.errors import ResultsError
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
-from pinchbench.results.journal import MAX_GROUP, MAX_RECORD_BYTES, JournalWriter, read_journal, write_records
+from pinchbench.results.journal import MAX_GROUP, MAX_RECORD_BYTES, Journal, JournalWriter, read_journal, write_records
 from pinchbench.results.records import (
     GradeGiven,
     Record,
     RegradeStarted,
     RunFinished,
+    RunResumed,
     RunStarted,
     TrialFinished,
     TrialStarted,
@@ -29,7 +32,6 @@ from pinchbench.results.records import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
 FINISHED = RunFinished(at=2.5)
@@ -113,13 +115,24 @@ def test_a_torn_last_line_is_left_out_and_named(tmp_path: Path) -> None:
         assert journal.records == (STARTED, finished())
         [problem] = journal.problems
         assert problem.startswith(f"{path}:3: torn: ")
+        path.write_bytes(whole + line[:cut] + b"\n" + encode(FINISHED))  # the next writer has sealed it
+        journal = read_journal(path)
+        assert journal.records == (STARTED, finished(), FINISHED)
+        [problem] = journal.problems
+        assert problem.startswith(f"{path}:3: torn: ")
+        path.write_bytes(whole + line[:cut] + encode(FINISHED))  # and another one has not
+        journal = read_journal(path)
+        assert journal.records == (STARTED, finished(), FINISHED)
+        [problem] = journal.problems
+        assert problem.startswith(f"{path}:3: ")
+        assert problem.endswith("whole records on the same line, which are kept: 1")
     path.write_bytes(whole + line[:-1])  # whole but for its newline: nothing is lost
     assert read_journal(path).records == (STARTED, finished(), finished(2))
 
 
 def test_garbage_between_records_is_left_out_and_named(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    garbage = [b"garbage", b"\x00" * 100, b'{"type":"unknown"}', b"[]", b"\xff\xfe", b'{"type":"outcome"}', b"[" * 9999]
+    garbage = [b"garbage", b'{"type":5}', b'{"type":"unknown"}', b"[]", b"\xff\xfe", b'{"type":"outcome"}', b"[" * 9999]
     path.write_bytes(encode(STARTED) + b"\n\n" + b"\n".join(garbage) + b"\n" + encode(FINISHED))
     journal = read_journal(path)
     assert journal.records == (STARTED, FINISHED)
@@ -284,6 +297,78 @@ def test_a_journal_has_one_writer_at_a_time(tmp_path: Path) -> None:
     assert read_journal(path).records == (STARTED, FINISHED)
 
 
-def test_a_journal_that_is_not_there_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_journal_that_its_runner_did_not_come_to_make_is_made_to_go_on(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path / "journal.jsonl", go_on=True) as journal:
+        journal.append([STARTED])
+    assert read_journal(tmp_path / "journal.jsonl").records == (STARTED,)
     with pytest.raises(ResultsError, match="can't be opened: No such file"):
-        JournalWriter(tmp_path / "journal.jsonl", go_on=True)
+        JournalWriter(tmp_path / "gone" / "journal.jsonl", go_on=True)
+
+
+def test_nul_bytes_that_a_power_cut_left_are_torn_and_hide_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    line = encode(finished())
+    for zeros in (1, 4096, 2 * MAX_RECORD_BYTES + 7):
+        nuls = b"\0" * zeros
+        for tail, kept in {
+            nuls: (),
+            nuls + b"\n" + encode(FINISHED): (FINISHED,),
+            nuls + encode(FINISHED): (FINISHED,),
+            line[:-1] + nuls[:5000]: (finished(),),
+            line[:-9] + nuls[:5000]: (),
+            line[:-9] + nuls[:5000] + b"\n" + encode(FINISHED): (FINISHED,),
+        }.items():
+            path.write_bytes(encode(STARTED) + tail)
+            journal = read_journal(path)
+            assert journal.records == (STARTED, *kept)
+            [problem] = journal.problems
+            assert problem.startswith(f"{path}:2: torn: ")
+            assert problem.endswith(" NUL bytes")
+
+
+def test_a_line_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    group = encode(finished()) + encode(finished(2))
+    path.write_bytes(encode(STARTED) + group + group + encode(FINISHED))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, finished(), finished(2), FINISHED)
+    assert journal.problems == tuple(f"{path}:{number}: the same as a line before" for number in (4, 5))
+
+
+def test_another_runner_may_write_the_same_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    records: list[Record] = [STARTED, finished(), FINISHED]
+    for at in (3.0, 4.0):
+        records += [RunResumed(at=at, trials=1, config={}, versions={}), finished(), FINISHED]
+    path.write_bytes(b"".join(map(encode, records)))
+    assert read_journal(path) == Journal(records=tuple(records))
+
+
+def test_a_record_of_a_newer_release_is_named_and_keeps_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(encode(STARTED) + b'{"type":"\\u001b[2Jnew","at":1}\n' + encode(FINISHED))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, FINISHED)
+    assert journal.problems == (f"{path}:2: no record: of a kind that this release does not know: '\\x1b[2Jnew'",)
+
+
+def test_a_clock_that_jumps_back_changes_no_order(tmp_path: Path) -> None:
+    key = TrialKey(task_id="task_1", repetition=1)
+    records = tuple(TrialStarted(key=key, slot=1, attempt=attempt, at=9.0 - attempt) for attempt in range(1, 9))
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append(records)
+    assert read_journal(tmp_path / "journal.jsonl").records == records
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.booleans()), max_size=8))
+def test_torn_lines_of_any_number_of_writers_take_nothing_else_along(torn: list[tuple[int, bool]]) -> None:
+    lines = [encode(STARTED)]
+    records: list[Record] = [STARTED]
+    for number, (cut, sealed) in enumerate(torn):
+        lines += [encode(finished(100 + number))[:-1][:cut], b"\n" * sealed, encode(finished(number))]
+        whole = [finished(100 + number)] if cut >= len(encode(finished(100 + number))) - 1 else []
+        records += [*whole, finished(number)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        path.write_bytes(b"".join(lines))
+        assert read_journal(path).records == tuple(records)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from typing import TYPE_CHECKING
+import secrets
+from pathlib import Path
 
 import pytest
 
 from pinchbench.errors import ResultsError
 from pinchbench.model import TrialKey
 from pinchbench.results.store import create_run, find_run, write_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_runs_files_lie_beside_its_aggregate(tmp_path: Path) -> None:
@@ -27,14 +26,90 @@ def test_a_runs_files_lie_beside_its_aggregate(tmp_path: Path) -> None:
 
 def test_a_folder_that_exists_is_not_used_again(tmp_path: Path) -> None:
     create_run(tmp_path, "m_r")
-    with pytest.raises(ResultsError, match="can't be made: File exists"):
+    with pytest.raises(ResultsError, match="m_r can't be made: it is there already"):
         create_run(tmp_path, "m_r")
 
 
 def test_a_place_that_is_no_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ResultsError, match=r"can't be made: (Not a directory|File exists)"):
+    with pytest.raises(ResultsError, match=r"can't be made: .*/file is a file, not a folder; .*--output-dir"):
         create_run(tmp_path / "file", "m_r")
+
+
+def test_a_runs_folder_is_for_the_user_alone_whatever_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o277)
+    try:
+        files = create_run(tmp_path, "m_r")
+    finally:
+        os.umask(before)
+    assert files.folder.stat().st_mode & 0o777 == 0o700
+    assert (files.folder / "trials").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_run_that_could_not_be_made_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mkdir = Path.mkdir
+
+    def full(path: Path, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        if path.name == "trials":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        mkdir(path, mode, parents=parents, exist_ok=exist_ok)
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(ResultsError, match=r"no space left.*--output-dir"):
+        create_run(tmp_path, "m_r")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a link away")
+def test_results_do_not_go_where_a_link_of_another_users_leads_but_where_the_users_own_does(tmp_path: Path) -> None:
+    place = tmp_path / "shared"
+    place.mkdir()
+    place.chmod(0o1777)
+    (tmp_path / "real").mkdir()
+    (place / "results").symlink_to("../real")
+    create_run(place / "results", "m_1")
+    os.chown(place / "results", 12345, -1, follow_symlinks=False)
+    for output_dir in (place / "results", place / "results" / "more"):
+        with pytest.raises(ResultsError, match=r"results is a link that another user has put there.*--output-dir"):
+            create_run(output_dir, "m_2")
+    assert [one.name for one in (tmp_path / "real").iterdir()] == ["m_1"]
+
+
+def test_json_goes_to_a_name_that_nobody_can_guess_and_follows_no_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.json").symlink_to("precious")
+    (tmp_path / "precious").write_text("precious", encoding="utf-8")
+    write_json(tmp_path / "a.json", {})
+    assert not (tmp_path / "a.json").is_symlink()
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "guessed")
+    (tmp_path / ".guessed.new").symlink_to("precious")
+    with pytest.raises(ResultsError, match="can't be written: File exists"):
+        write_json(tmp_path / "a.json", {"new": 1})
+    assert (tmp_path / "precious").read_text("utf-8") == "precious"
+    assert (tmp_path / ".guessed.new").is_symlink()
+    assert (tmp_path / "a.json").read_bytes() == b"{}\n"
+
+
+def test_json_may_be_shared_as_the_umask_says_and_have_the_longest_of_names(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    before = os.umask(0o027)
+    try:
+        write_json(path, {})
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_writer_that_is_broken_off_leaves_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken_off(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", broken_off)
+        with pytest.raises(KeyboardInterrupt):
+            write_json(tmp_path / "a.json", {})
+    assert not list(tmp_path.iterdir())
 
 
 def test_json_is_written_for_people_and_replaces_the_old_file(tmp_path: Path) -> None:

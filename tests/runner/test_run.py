@@ -30,7 +30,8 @@ from pinchbench.openclaw.home import PrivateHome
 from pinchbench.openclaw.transcript import parse_line
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, TrialStarted
-from pinchbench.runner.bench import prepare, run_benchmark
+from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.prepare import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,9 @@ def kinds(records: Sequence[Record]) -> list[type[Record]]:
 async def test_every_situation_has_its_name_and_nothing_is_lost_or_left(tmp_path: Path, store: str) -> None:
     program = fake_openclaw(tmp_path, store=store)
     prompts = {task_id: prompt or "Do something." for task_id, (prompt, _, _) in SCENARIOS.items()}
-    config = replace(run_config(tmp_path, program, prompts), concurrency=4, linger_s=0.5)
+    config = replace(
+        run_config(tmp_path, program, prompts), concurrency=4, linger_s=0.5, infra_retries=0, fail_fast=False
+    )
     with fail_after(RUN_LIMIT_S):
         result = await run_benchmark(config)
     assert living(tmp_path) == []

@@ -1,0 +1,143 @@
+"""A file that says who writes a journal, for file systems without locks of their own."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.errors import ResultsError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+MAX_LOCK_BYTES = 4096
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+PID_SPACE = Path("/proc/self/ns/pid")
+TAKE_OVERS = 3  # of locks of dead runners in a row: more than one means that others are after it as well
+
+
+class _Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """A process, as far as another one can find out whether it lives. What a system does not tell is empty."""
+
+    host: str
+    pid: int
+    started: str = ""
+    boot: str = ""
+    space: str = ""
+
+    @classmethod
+    def own(cls) -> Self:
+        """Return this process."""
+        boot = space = ""
+        with suppress(OSError):
+            boot = BOOT_ID.read_text(encoding="ascii").strip()
+        with suppress(OSError):
+            space = str(PID_SPACE.readlink())  # containers share a boot, but not their pids
+        return cls(
+            host=os.uname().nodename, pid=os.getpid(), started=_started(os.getpid()) or "", boot=boot, space=space
+        )
+
+    def is_gone(self, own: _Owner) -> bool:
+        """Whether the process has surely ended, as seen from `own`."""
+        if self.host != own.host:
+            return False
+        if self.boot and own.boot and self.boot != own.boot:
+            return True
+        if self.space != own.space:
+            return False
+        started = _started(self.pid)
+        return started is None or bool(self.started and started and self.started != started)
+
+
+def _started(pid: int) -> str | None:
+    """When a process was started, in the system's own count: empty where that can't be told, None when it is dead."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return None
+    except PermissionError:
+        pass  # somebody else's: it lives
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return ""
+    return None if fields[0] in {b"Z", b"X"} else fields[19].decode()
+
+
+class LockFile:
+    """A lock that is a file. Whoever takes it releases it; that of a runner of this host that has died is taken over."""
+
+    def __init__(self, path: Path) -> None:
+        """Take nothing yet."""
+        self._path = path
+        self._taken: tuple[int, int] | None = None
+
+    def take(self) -> None:
+        """Make the file. Raises ResultsError when a runner that may be alive holds it, or it can't be made."""
+        for _ in range(TAKE_OVERS):
+            self.refuse_others()
+            try:
+                fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise ResultsError(f"The lock {self._path} can't be made: {error.strerror}.") from error
+            try:
+                info = os.fstat(fd)
+                self._taken = info.st_dev, info.st_ino
+                os.write(fd, msgspec.json.encode(_Owner.own()))
+            except OSError as error:
+                self.release()
+                raise ResultsError(f"The lock {self._path} can't be written: {error.strerror}.") from error
+            finally:
+                os.close(fd)
+            return
+        raise ResultsError(f"Another pinchbench-async is about to write the run {self._path.parent}.")
+
+    def refuse_others(self) -> None:
+        """Remove the file when its runner is dead. Raises ResultsError when that may be alive."""
+        try:
+            fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ResultsError(f"The lock {self._path} can't be read: {error.strerror}.") from error
+        try:
+            owner = msgspec.json.decode(os.read(fd, MAX_LOCK_BYTES), type=_Owner)
+        except (OSError, msgspec.DecodeError) as error:
+            raise ResultsError(
+                f"{self._path} does not say which pinchbench-async writes the run; delete it when surely none does."
+            ) from error
+        finally:
+            os.close(fd)
+        if not owner.is_gone(_Owner.own()):
+            raise ResultsError(
+                f"Another pinchbench-async is writing the run {self._path.parent}: process {owner.pid} on "
+                f"{owner.host}. Delete {self._path} when that one is surely gone."
+            )
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ResultsError(f"The lock {self._path} can't be removed: {error.strerror}.") from error
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the file is no longer the one that was taken; never where none was."""
+        if self._taken is None:
+            return False
+        try:
+            info = self._path.lstat()
+        except OSError:
+            return True
+        return (info.st_dev, info.st_ino) != self._taken
+
+    def release(self) -> None:
+        """Remove the file, if it was taken and is still the same."""
+        if self._taken is not None and not self.is_lost:
+            with suppress(OSError):
+                self._path.unlink()
+        self._taken = None

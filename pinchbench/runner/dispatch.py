@@ -1,0 +1,190 @@
+"""Who runs what, when: attempts go out to the slots as retries, the provider and the budget allow."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import Event, create_task_group, move_on_after
+
+from pinchbench.model import Attempt, Ending, Stop
+from pinchbench.runner.breaker import GiveUp, Pause, Recovered
+from pinchbench.runner.diagnose import is_busy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinchbench.model import Grade, Outcome, TrialKey, Usage
+    from pinchbench.runner.breaker import Breaker
+    from pinchbench.runner.budget import Budget
+    from pinchbench.runner.interrupt import Interrupt
+    from pinchbench.runner.schedule import Schedule
+    from pinchbench.runner.throttle import Throttle
+
+BUSY = "The provider has too many requests: {limit} of {most} trials at once for now."
+BETTER = "The provider keeps up: {limit} of {most} trials at once."
+
+
+class Dispatcher:
+    """Gives attempts to workers and learns from their ends. Create inside an event loop; its calls never block.
+
+    What is decided, and why, is for `schedule` (which attempt), `throttle` (how many at once), `breaker` (whether going
+    on makes sense) and `budget` (whether it is paid for). `stopped` is a sentence once the run has ended itself,
+    and `stop` says of which kind that was.
+    """
+
+    def __init__(
+        self,
+        *,
+        schedule: Schedule,
+        throttle: Throttle,
+        breaker: Breaker,
+        budget: Budget,
+        interrupt: Interrupt,
+        pace: Callable[[int, str], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        """`pace` hears how many trials may run at once whenever that changes, and `tell` gets sentences."""
+        self._schedule = schedule
+        self._throttle = throttle
+        self._breaker = breaker
+        self._budget = budget
+        self._interrupt = interrupt
+        self._pace = pace
+        self._tell = tell
+        self._running: dict[TrialKey, float] = {}  # since when
+        self._told: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
+        self._probe: TrialKey | None = None
+        self._changed = Event()
+        self.stopped = ""
+        self.stop: Stop | None = None
+
+    async def take(self) -> Attempt | None:
+        """Wait for an attempt that may be run now; None when there will be none. A cancel loses nothing."""
+        while not self._interrupt.stop.is_set() and not self.stopped:
+            changed = self._changed
+            answer = self._next(anyio.current_time())
+            if not isinstance(answer, float):
+                return answer
+            with move_on_after(max(0.0, answer - anyio.current_time())):
+                await changed.wait()
+        return None
+
+    def ended(self, attempt: Attempt, outcome: Outcome) -> bool:
+        """Take the end of an attempt; whether another one at its trial follows."""
+        now = anyio.current_time()
+        began = self._running.pop(attempt.key, now)
+        is_probe = self._probe == attempt.key
+        if is_probe:
+            self._probe = None
+        is_spared = is_probe and outcome.reason.ending is Ending.INFRASTRUCTURE
+        retried = self._schedule.ended(attempt, outcome, now, is_spared=is_spared)
+        # what was reported while it ran is long over, and cuts no second time
+        told = self._told.pop(attempt.key, 0)
+        if outcome.rate_limits > told or (outcome.rate_limits == 0 and is_busy(outcome)):
+            self._limited(began, now)
+        elif outcome.reason.counts and outcome.rate_limits == 0 and self._throttle.passed():
+            self._pace(self._throttle.limit, BETTER.format(limit=self._throttle.limit, most=self._throttle.most))
+        match self._breaker.ended(outcome, now, is_probe=is_probe):
+            case Pause(why=why):
+                self._pace(0, why)
+            case GiveUp(why=why):
+                self._end(why, Stop.INCONCLUSIVE)
+            case Recovered(why=why):
+                self._pace(self._throttle.limit, why)
+            case None:
+                pass
+        self._cap(self._budget.ended(outcome))
+        if outlook := self._budget.outlook(now, self._schedule.waiting):
+            self._tell(outlook)
+        self._wake()
+        return retried
+
+    def uses(self, attempt: Attempt, usage: Usage) -> None:
+        """Take what a running attempt has used so far."""
+        self._cap(self._budget.uses(attempt.key, usage))
+
+    def limited(self, attempt: Attempt) -> None:
+        """Take note that the provider has told a running attempt to come back later."""
+        now = anyio.current_time()
+        self._told[attempt.key] = self._told.get(attempt.key, 0) + 1
+        self._limited(self._running.get(attempt.key, now), now)
+
+    def judged(self, grade: Grade) -> None:
+        """Take what a judge has used."""
+        self._cap(self._budget.judged(grade))
+
+    async def watch(self) -> None:
+        """Keep an eye on the clock and on who asks for the run's end, until cancelled."""
+        async with create_task_group() as group:
+            group.start_soon(self._heed)
+            await anyio.sleep(max(0.0, self._budget.deadline - anyio.current_time()))
+            self._cap(self._budget.expired(anyio.current_time()))
+
+    async def _heed(self) -> None:
+        await self._interrupt.stop.wait()
+        self._wake()
+
+    def _next(self, now: float) -> Attempt | float | None:
+        """An attempt to run now, a time to ask again, or None: nothing will come."""
+        if self._breaker.state != "closed":
+            return self._next_probe(now)
+        if len(self._running) >= self._throttle.limit:
+            return math.inf
+        if self._schedule.waiting:
+            if now < self._throttle.not_before:
+                return self._throttle.not_before
+            if not self._is_paid(now):
+                return math.inf if self._running else None
+        answer = self._schedule.next(now)
+        if isinstance(answer, Attempt):
+            self._running[answer.key] = now
+        return answer
+
+    def _next_probe(self, now: float) -> Attempt | float | None:
+        if self._running:
+            return math.inf  # they may still tell
+        if not self._schedule.waiting:
+            if not self._breaker.works:
+                self._end(self._breaker.why, Stop.INCONCLUSIVE)
+            return None
+        if now < self._breaker.resume_at:
+            return self._breaker.resume_at
+        if not self._is_paid(now):
+            return None
+        attempt = self._schedule.probe()
+        if attempt is not None:
+            self._breaker.probing()
+            self._probe = attempt.key
+            self._running[attempt.key] = now
+        return attempt
+
+    def _is_paid(self, now: float) -> bool:
+        """Whether the budget has room for one more. The run ends where it has not, and nothing runs that could change that."""
+        why = self._budget.may_start(now, running=len(self._running))
+        if why and not self._running:
+            self._end(why, Stop.BUDGET)
+        return not why
+
+    def _limited(self, began: float, now: float) -> None:
+        if self._throttle.limited(began, now):
+            self._pace(self._throttle.limit, BUSY.format(limit=self._throttle.limit, most=self._throttle.most))
+
+    def _cap(self, why: str) -> None:
+        """End the run with all that runs, when `why` says that a limit is reached."""
+        if why:
+            self._end(why, Stop.BUDGET)
+            self._interrupt.stop.set()
+
+    def _end(self, why: str, stop: Stop) -> None:
+        """No more attempts; the first reason counts."""
+        if not self.stopped:
+            self.stopped, self.stop = why, stop
+            self._tell(why)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Let the waiting workers look again."""
+        self._changed.set()
+        self._changed = Event()

@@ -1,0 +1,106 @@
+"""What a run is going to do, before anything has been started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinchbench.config import ORACLE
+from pinchbench.model import Attempt, GradingType
+from pinchbench.runner.plan import plan_trials
+from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.select import select_tasks
+from pinchbench.suite.solution import load_solution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.config import RunConfig
+    from pinchbench.demo.script import ScriptedTurn
+    from pinchbench.model import Grade, Outcome, Suite, Trial
+    from pinchbench.results.facts import RunFacts, TaskFacts
+    from pinchbench.results.journal import JournalWriter
+    from pinchbench.results.store import RunFiles
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """The plan of a run, and what of it is left.
+
+    `trials` is the whole plan in order, `attempts` what is to be run of it. `ungraded` are the attempts, with their
+    outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
+    are all its attempts and grades so far, and `done` counts the trials that need no further attempt. `works`: one of
+    them says something about the model.
+    """
+
+    config: RunConfig
+    suite: Suite
+    trials: tuple[Trial, ...]
+    attempts: tuple[Attempt, ...]
+    skipped: tuple[str, ...] = ()
+    ungraded: tuple[tuple[Trial, Outcome], ...] = ()
+    earlier: tuple[Outcome, ...] = ()
+    judged: tuple[Grade, ...] = ()
+    done: int = 0
+    works: bool = False
+
+    @property
+    def slots(self) -> int:
+        """How many slots there is work for."""
+        return min(self.config.concurrency, len(self.attempts))
+
+    @property
+    def unjudged(self) -> str:
+        """A sentence on the tasks that will lack their judge; empty when none does."""
+        tasks = {trial.key.task_id: trial.task.grading_type for trial in self.trials}
+        lacking = sum(kind is not GradingType.AUTOMATED for kind in tasks.values())
+        if self.config.judge is not None or not lacking:
+            return ""
+        return f"{lacking} of {len(tasks)} tasks need a judge, and stay ungraded without: name one with --judge."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resumption:
+    """What is known of a run that is resumed.
+
+    `facts` are those that hold so far, `journal` is open and locked, `tasks` are those that are others now, and
+    `changes` says in words what differs; with `accepts` further changes do no harm.
+    """
+
+    facts: RunFacts
+    files: RunFiles
+    journal: JournalWriter
+    tasks: Mapping[str, TaskFacts]
+    changes: tuple[str, ...]
+    accepts: bool
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """Read the suite and plan the trials. Blocks; starts nothing and writes nothing.
+
+    Raises SuiteError and SelectionError.
+    """
+    loaded = load_suite(config.tasks_dir or bundled_tasks_dir(), skip_broken=config.skip_broken)
+    tasks = select_tasks(loaded.suite, config.suite)
+    trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
+    return Prepared(
+        config=config,
+        suite=loaded.suite,
+        trials=trials,
+        attempts=tuple(Attempt(trial=trial) for trial in trials),
+        skipped=tuple(map(str, loaded.problems)),
+    )
+
+
+def scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
+    """What the scripted model plays for each task; empty for other models. Blocks."""
+    if not prepared.config.is_demo:
+        return {}
+    from pinchbench.demo.script import plan_turns  # noqa: PLC0415 - for demo models only
+
+    tasks = {attempt.key.task_id: attempt.trial.task for attempt in prepared.attempts}
+    solve = prepared.config.model == ORACLE
+    root = prepared.suite.root
+    return {
+        task_id: plan_turns(load_solution(root, task_id) if solve else None, task) for task_id, task in tasks.items()
+    }

@@ -1,0 +1,151 @@
+"""Going on with a run: what its journal has not got yet."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from anyio import to_thread
+
+from pinchbench.config import JudgeConfig, RunConfig
+from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.model import Attempt, Trial
+from pinchbench.results.attempts import next_attempts
+from pinchbench.results.facts import RunFacts, as_resumed, read_facts
+from pinchbench.results.journal import Journal, JournalWriter, read_journal
+from pinchbench.results.records import GradeGiven
+from pinchbench.results.store import find_run, runs_of
+from pinchbench.runner.bench import run_prepared
+from pinchbench.runner.changes import require, setting_changes, task_changes
+from pinchbench.runner.finish import Result, derive_result
+from pinchbench.runner.prepare import Prepared, Resumption
+from pinchbench.runner.provenance import plain_config, task_facts
+from pinchbench.suite.load import load_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.config import ResumeConfig
+    from pinchbench.model import Task, TrialKey
+    from pinchbench.results.store import RunFiles
+    from pinchbench.runner.audience import Observer
+
+
+async def resume(config: ResumeConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
+    """Go on with a run, whatever has ended it, to its result.
+
+    Trials that have ended in a way that says something about the model are never run again; what an earlier attempt
+    has left in the workspace of another is kept aside. Trials that ended but were not graded are graded. Where nothing
+    is left to do, the result is written anew and returned.
+
+    Raises ResultsError (no such run, or another process works on it), ChangedError when tasks, settings or releases
+    are others now and that is not accepted, and what `run_benchmark` raises; a cancellation does the same as there.
+    """
+    files = await to_thread.run_sync(_find, config)
+    # the lock comes first: what is read from here on stays as it is
+    with await to_thread.run_sync(lambda: JournalWriter(files.journal, go_on=True)) as journal:
+        prepared, resumption = await to_thread.run_sync(_prepare, config, files, journal)
+        if not prepared.attempts and not prepared.ungraded:
+            return await to_thread.run_sync(derive_result, files)
+        return await run_prepared(prepared, resumption, observer=observer, handle_signals=handle_signals)
+
+
+def _find(config: ResumeConfig) -> RunFiles:
+    if config.run is not None:
+        return find_run(config.run, config.output_dir)
+    for files in runs_of(config.output_dir):
+        try:
+            left = _Left.of(read_facts(files.provenance), _read(files))
+        except ResultsError:
+            continue  # somebody else's files; a run that is named is read with all its errors
+        if left.keys or left.ungraded:
+            return files
+    raise ResultsError(f"{config.output_dir} has no unfinished run; name one that is elsewhere.")
+
+
+def _read(files: RunFiles) -> Journal:
+    """The journal; an empty one where its runner died before it began."""
+    return read_journal(files.journal) if files.journal.exists() else Journal(records=())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Left:
+    """What of a run is left: trials to be run, and trials that have ended and wait for their grade."""
+
+    keys: tuple[TrialKey, ...]
+    ungraded: tuple[TrialKey, ...]
+
+    @classmethod
+    def of(cls, facts: RunFacts, journal: Journal) -> _Left:
+        ended = {outcome.key for outcome in journal.outcomes if outcome.reason.counts}
+        return cls(
+            keys=tuple(key for key in facts.keys if key not in ended),
+            ungraded=tuple(key for key in facts.keys if key in ended and key not in journal.grades),
+        )
+
+
+def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tuple[Prepared, Resumption]:
+    journal = _read(files)
+    facts = as_resumed(read_facts(files.provenance), journal.resumed)
+    run = _config(facts.config, config.settings)
+    loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
+    tasks = {task.task_id: task for task in loaded.suite.tasks if task.task_id in facts.tasks}
+    now = {task_id: task_facts(task, run) for task_id, task in tasks.items()}
+    changes = (*setting_changes(facts.config, plain_config(run)), *task_changes(facts.tasks, now))
+    require(changes, accepted=config.accept_changes, run=files.name)
+    changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
+    left = _Left.of(facts, journal)
+    latest = {outcome.key: outcome for outcome in journal.outcomes}
+    numbers = next_attempts(journal.records)
+    trials = {key: _trial(key, tasks[key.task_id], run) for key in facts.keys if key.task_id in tasks}
+    again = {*left.keys, *(key for key in trials if key.task_id in changed)}
+    prepared = Prepared(
+        config=run,
+        suite=loaded.suite,
+        trials=tuple(trials.values()),
+        attempts=tuple(
+            Attempt(trial=trial, number=numbers.get(key, 1)) for key, trial in trials.items() if key in again
+        ),
+        ungraded=tuple(
+            (trials[key], latest[key]) for key in left.ungraded if key in trials and key.task_id not in changed
+        ),
+        earlier=journal.attempts,
+        judged=tuple(record.grade for record in journal.records if isinstance(record, GradeGiven)),
+        done=len(facts.keys) - len(again & trials.keys()),
+        works=any(outcome.reason.counts for outcome in latest.values()),
+    )
+    resumption = Resumption(
+        facts=facts,
+        files=files,
+        journal=writer,
+        tasks=changed,
+        changes=changes,
+        accepts=config.accept_changes,
+    )
+    return prepared, resumption
+
+
+def _trial(key: TrialKey, task: Task, config: RunConfig) -> Trial:
+    return Trial(key=key, task=task, timeout_s=task.timeout_s * config.timeout_multiplier)
+
+
+def _config(stored: Mapping[str, object], settings: Mapping[str, object]) -> RunConfig:
+    """The options of a run as they stand in its files, with others put in.
+
+    Raises ConfigError when they can't be used any more: an environment variable for a key is not set, above all.
+    """
+    known = set(RunConfig.__dataclass_fields__)
+    given = {name: asdict(value) if isinstance(value, JudgeConfig) else value for name, value in settings.items()}
+    merged = {name: value for name, value in {**stored, **given}.items() if name in known}
+    try:
+        return msgspec.convert(merged, RunConfig, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"The settings of this run can't be used: {error}.") from error
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path:
+        return value if isinstance(value, Path) else Path(str(value))
+    raise NotImplementedError(kind)

@@ -1,0 +1,136 @@
+"""Which attempt is next: first attempts in their order, then retries when they are due (pure)."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pinchbench.model import Ending
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pinchbench.model import Attempt, Outcome, TrialKey
+
+MAX_DELAY_S = 300.0  # of a retry: what has not passed in five minutes is for the circuit breaker
+MAX_DOUBLINGS = 20  # a million times the first delay: keeps the power of two a number, however many retries there are
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class _Retry:
+    """An attempt that follows another. Sorted by `due_at`, in monotonic seconds; `order` settles ties."""
+
+    due_at: float
+    order: int
+    attempt: Attempt = field(compare=False)
+
+
+class Schedule:
+    """The attempts of a run that are still to be made.
+
+    At most one attempt at a trial is waiting or running at any time. Times are monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        attempts: Sequence[Attempt],
+        *,
+        retries: int,
+        retry_timeouts: bool,
+        delay_s: float,
+        jitter: Callable[[], float],
+    ) -> None:
+        """`attempts` are at trials of their own, in the order in which they will be made.
+
+        A trial that ends as infrastructure, or with `retry_timeouts` as timed out, is tried again at most `retries`
+        times. Before the k-th time it waits `delay_s` * 2**(k-1) seconds, times what `jitter` gives (0.5 to 1.5, so
+        that what failed together is not tried again together), at most 300.
+        """
+        self._first = deque(attempts)
+        self._retries: list[_Retry] = []  # a heap
+        self._running: dict[TrialKey, _Retry | None] = {}  # None: a first attempt
+        self._used: dict[TrialKey, int] = {}  # how many retries a trial has earned
+        self._earned = 0  # how many retries there were so far, which numbers them
+        self._allowance = retries
+        self._retry_timeouts = retry_timeouts
+        self._delay_s = delay_s
+        self._jitter = jitter
+
+    @property
+    def waiting(self) -> int:
+        """How many attempts are not given out yet."""
+        return len(self._first) + len(self._retries)
+
+    @property
+    def running(self) -> int:
+        """How many attempts are given out and have not ended."""
+        return len(self._running)
+
+    def next(self, now: float) -> Attempt | float | None:
+        """Give out an attempt to run now, or say when to ask again, or None when there will be no more.
+
+        `math.inf` stands for when something that runs has ended. None is said while attempts are still running when
+        none of them can earn a retry.
+        """
+        if self._first:
+            return self._give_first()
+        if self._retries and self._retries[0].due_at > now:
+            return self._retries[0].due_at
+        if self._retries:
+            return self._give_retry()
+        can_come_back = any(self._used.get(key, 0) < self._allowance for key in self._running)
+        return math.inf if can_come_back else None
+
+    def probe(self) -> Attempt | None:
+        """Give out the attempt that tells whether things work again; None when nothing waits.
+
+        That is the retry that would come first, due or not: nothing new is spent on it. Without one, it is the next
+        first attempt.
+        """
+        if self._retries:
+            return self._give_retry()
+        return self._give_first() if self._first else None
+
+    def ended(self, attempt: Attempt, outcome: Outcome, now: float, *, is_spared: bool = False) -> bool:
+        """Take the end of an attempt that was given out; whether another one at its trial will follow.
+
+        What ended as infrastructure and `is_spared` is tried again without using up a retry of the trial.
+        """
+        del self._running[attempt.key]
+        used = self._used.get(attempt.key, 0)
+        match outcome.reason.ending:
+            case Ending.INFRASTRUCTURE:
+                follows = is_spared or used < self._allowance
+            case Ending.TIMED_OUT:
+                follows = self._retry_timeouts and used < self._allowance
+            case _:
+                follows = False
+        if follows:
+            delay_s = self._delay_s * 2 ** min(used, MAX_DOUBLINGS) * self._jitter()
+            self._used[attempt.key] = used if is_spared else used + 1
+            again = replace(attempt, number=attempt.number + 1)
+            self._earned += 1
+            retry = _Retry(due_at=now + min(MAX_DELAY_S, delay_s), order=self._earned, attempt=again)
+            heapq.heappush(self._retries, retry)
+        return follows
+
+    def put_back(self, attempt: Attempt) -> None:
+        """Take back an attempt that was given out and not started: it comes where it was."""
+        retry = self._running.pop(attempt.key)
+        if retry is None:
+            self._first.appendleft(attempt)
+        else:
+            heapq.heappush(self._retries, retry)
+
+    def _give_first(self) -> Attempt:
+        attempt = self._first.popleft()
+        self._running[attempt.key] = None
+        return attempt
+
+    def _give_retry(self) -> Attempt:
+        retry = heapq.heappop(self._retries)
+        self._running[retry.attempt.key] = retry
+        return retry.attempt

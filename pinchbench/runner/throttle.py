@@ -1,0 +1,74 @@
+"""How many trials may run at once: one more a round while the provider keeps up, half when it does not (pure)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Throttle:
+    """Additive increase, multiplicative decrease, as TCP does it: it comes near a limit that nobody tells.
+
+    A round is what starts between two cuts. Times are monotonic seconds.
+    """
+
+    def __init__(self, most: int, *, delay_s: float, jitter: Callable[[], float]) -> None:
+        """Begin with `most`, at least 1.
+
+        After a cut nothing starts for `delay_s` seconds times what `jitter` gives (0.5 to 1.5).
+        """
+        self._most = most
+        self._limit = most
+        self._delay_s = delay_s
+        self._jitter = jitter
+        self._last_cut = -math.inf
+        self._not_before = -math.inf
+        self._passed = 0  # attempts without a 429 since the limit changed
+
+    @property
+    def most(self) -> int:
+        """How many trials may run at once when the provider keeps up."""
+        return self._most
+
+    @property
+    def limit(self) -> int:
+        """How many trials may run at once now: 1 to `most`."""
+        return self._limit
+
+    @property
+    def not_before(self) -> float:
+        """When the next attempt may start; `-math.inf` when there is nothing to wait for."""
+        return self._not_before
+
+    def limited(self, started_at: float, now: float) -> bool:
+        """Take a 429 that an attempt has seen which began at `started_at`; whether the limit has changed.
+
+        One cut a round: what ran already when the limit was cut has seen the same trouble. It is a new one if it is
+        still there `delay_s` after the cut.
+        """
+        is_known = started_at <= self._last_cut and now < self._last_cut + self._delay_s
+        if is_known:
+            return False
+        before = self._limit
+        self._limit = max(1, before // 2)
+        self._passed = 0
+        self._last_cut = now
+        self._not_before = now + self._delay_s * self._jitter()
+        return self._limit != before
+
+    def passed(self) -> bool:
+        """Take the end of an attempt that saw no 429; whether the limit has changed.
+
+        As many of them as may run at once make it one more.
+        """
+        if self._limit == self._most:
+            return False
+        self._passed += 1
+        if self._passed < self._limit:
+            return False
+        self._passed = 0
+        self._limit += 1
+        return True

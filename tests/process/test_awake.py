@@ -1,0 +1,73 @@
+"""Time awake and time asleep, from made-up clocks and from this system's."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.process.awake import GAP_S, Clocks, Reading, Wakefulness, read_clocks
+
+TIMES = st.floats(min_value=-1e9, max_value=1e9)
+READINGS = st.builds(lambda awake_s, passed_s: Reading(awake_s=awake_s, passed_s=passed_s), TIMES, TIMES)
+
+
+def fed(*readings: tuple[float, float]) -> Wakefulness:
+    first, *others = [Reading(awake_s=awake_s, passed_s=passed_s) for awake_s, passed_s in readings]
+    wakefulness = Wakefulness(first)
+    for one in others:
+        wakefulness.feed(one)
+    return wakefulness
+
+
+@pytest.mark.parametrize(
+    ("readings", "awake_s", "asleep_s"),
+    [
+        pytest.param([(10, 50), (11, 51), (12, 52)], 2, 0, id="awake all the time"),
+        pytest.param([(10, 50), (11, 51), (15, 55)], 5, 0, id="a busy machine that is late"),
+        pytest.param([(10, 50), (11, 111), (12, 112)], 2, 60, id="suspended"),
+        pytest.param([(10, 50), (11, 51), (71, 111), (72, 112)], 2, 60, id="stopped"),
+        pytest.param([(10, 50), (20, 120), (21, 121)], 1, 70, id="stopped and then suspended"),
+        pytest.param([(10, 50), (11, 111), (12, 212)], 2, 160, id="suspended twice"),
+        pytest.param([(10, 50), (11, 51.4), (12, 52)], 2, 0, id="another process between two clocks"),
+        pytest.param([(10, 50), (8, 48), (9, 49)], 1, 0, id="both jump back"),
+        pytest.param([(10, 50), (11, 20), (12, 21)], 2, 0, id="one jumps back"),
+    ],
+)
+def test_each_way_in_which_time_passes(readings: list[tuple[float, float]], awake_s: float, asleep_s: float) -> None:
+    wakefulness = fed(*readings)
+    assert (wakefulness.awake_s, wakefulness.asleep_s) == (awake_s, asleep_s)
+
+
+@given(st.lists(READINGS, min_size=1), st.floats(min_value=0.01, max_value=100))
+def test_whatever_the_clocks_show_both_sums_only_grow(readings: list[Reading], gap_s: float) -> None:
+    wakefulness = Wakefulness(readings[0], gap_s=gap_s)
+    for reading in readings:
+        before = wakefulness.awake_s, wakefulness.asleep_s
+        wakefulness.feed(reading)
+        assert before[0] <= wakefulness.awake_s <= before[0] + gap_s
+        assert before[1] <= wakefulness.asleep_s
+
+
+@given(st.lists(st.floats(min_value=0, max_value=GAP_S), max_size=50), st.floats(min_value=0, max_value=1e6))
+def test_without_a_gap_nothing_is_lost(steps: list[float], start_s: float) -> None:
+    wakefulness = Wakefulness(Reading(awake_s=start_s, passed_s=start_s), gap_s=GAP_S + 1)
+    now_s = start_s
+    for step in steps:
+        now_s += step
+        wakefulness.feed(Reading(awake_s=now_s, passed_s=now_s))
+    assert wakefulness.asleep_s == 0
+    assert wakefulness.awake_s == pytest.approx(now_s - start_s)
+
+
+def test_this_systems_clocks_go_on_and_the_awake_one_is_the_event_loops() -> None:
+    before, first, second, after = time.monotonic(), read_clocks(), read_clocks(), time.monotonic()
+    assert before <= first.awake_s <= second.awake_s <= after
+    assert first.passed_s <= second.passed_s
+
+
+def test_several_looks_fit_into_a_gap() -> None:
+    assert Clocks().tick_s <= 1
+    assert all(4 * Clocks(gap_s=gap_s).tick_s < gap_s for gap_s in (0.1, GAP_S, 60))

@@ -1,0 +1,76 @@
+"""Which attempt at a trial counts, and what the next one is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from pinchbench.model import GradingType, Outcome, Reason, TrialKey
+from pinchbench.results.attempts import next_attempts, trial_attempts
+from pinchbench.results.facts import TaskFacts
+from pinchbench.results.records import Record, RunResumed, TrialFinished, TrialStarted
+
+KEY = TrialKey(task_id="task_a", repetition=1)
+
+
+def ended(*reasons: Reason, digest: str = "old", number: int = 1) -> list[Record]:
+    """The records of attempts that ended so; an interrupted one is made again under its number."""
+    records: list[Record] = []
+    for reason in reasons:
+        records.append(TrialStarted(key=KEY, slot=1, attempt=number, at=0.0))
+        records.append(TrialFinished(outcome=Outcome(key=KEY, reason=reason, digest=digest, attempt=number)))
+        number += reason is not Reason.INTERRUPTED
+    return records
+
+
+def resumed(**digests: str) -> RunResumed:
+    tasks = {
+        task_id: TaskFacts(digest=digest, category="c", grading_type=GradingType.AUTOMATED, timeout_s=1.0)
+        for task_id, digest in digests.items()
+    }
+    return RunResumed(at=0.0, trials=1, config={}, versions={}, tasks=tasks)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "counting"),
+    [
+        ([Reason.COMPLETED], 0),
+        ([Reason.PROVIDER_ERROR, Reason.COMPLETED], 1),
+        ([Reason.PROVIDER_ERROR, Reason.NO_MODEL_CALL], 1),
+        ([Reason.INTERRUPTED, Reason.COMPLETED], 1),
+        ([Reason.PROVIDER_ERROR, Reason.INTERRUPTED], 0),
+        ([Reason.INTERRUPTED, Reason.INTERRUPTED], 1),
+        ([Reason.TIMED_OUT, Reason.COMPLETED], 1),
+        ([Reason.TIMED_OUT, Reason.PROVIDER_ERROR], 0),
+        ([Reason.TIMED_OUT, Reason.PROVIDER_ERROR, Reason.INTERRUPTED], 0),
+    ],
+)
+def test_the_last_attempt_that_says_something_about_the_model_counts(reasons: list[Reason], counting: int) -> None:
+    records = ended(*reasons)
+    found = trial_attempts(records)[KEY]
+    assert len(found.outcomes) == len(reasons)
+    assert found.counting is found.outcomes[counting]
+
+
+def test_the_first_attempt_is_the_first_one_that_ended_by_itself() -> None:
+    found = trial_attempts(ended(Reason.INTERRUPTED, Reason.PROVIDER_ERROR, Reason.COMPLETED))[KEY]
+    assert found.first.reason is Reason.PROVIDER_ERROR
+    assert trial_attempts(ended(Reason.INTERRUPTED))[KEY].first.reason is Reason.INTERRUPTED
+
+
+def test_what_was_run_with_an_earlier_state_of_the_task_counts_no_more_but_keeps_its_number() -> None:
+    records = [*ended(Reason.COMPLETED), resumed(task_a="new")]
+    assert trial_attempts(records) == {}
+    assert next_attempts(records) == {KEY: 2}
+    records += ended(Reason.TIMED_OUT, digest="new", number=2)
+    assert trial_attempts(records)[KEY].counting.reason is Reason.TIMED_OUT
+    assert next_attempts(records) == {KEY: 3}
+
+
+def test_a_change_of_another_task_changes_nothing() -> None:
+    records = [*ended(Reason.COMPLETED), resumed(task_b="new")]
+    assert trial_attempts(records)[KEY].counting.reason is Reason.COMPLETED
+
+
+def test_an_interrupted_attempt_is_made_again_under_its_number() -> None:
+    assert next_attempts(ended(Reason.INTERRUPTED)) == {}
+    assert next_attempts(ended(Reason.PROVIDER_ERROR, Reason.INTERRUPTED)) == {KEY: 2}

@@ -1,0 +1,513 @@
+"""Disks that fail and places that change: each a clear error or a survived event, and never a corrupt journal."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.errors import ResultsError
+from pinchbench.folders import private_folder
+from pinchbench.model import Outcome, Reason, TrialKey
+from pinchbench.results import journal as journal_module
+from pinchbench.results.journal import JournalWriter, read_journal
+from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, encode
+from pinchbench.results.store import create_run, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
+FINISHED = RunFinished(at=2.5)
+CHILD_LIMIT_S = 30
+
+
+def finished(number: int, note: str = "") -> TrialFinished:
+    key = TrialKey(task_id=f"task_{number}", repetition=1)
+    return TrialFinished(outcome=Outcome(key=key, reason=Reason.COMPLETED, digest="d", note=note))
+
+
+def in_child(code: str, *arguments: object) -> str:
+    """Run a program in a process of its own, whose limits are nobody else's; return what it prints."""
+    argv = [sys.executable, "-c", code, *map(str, arguments)]
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=CHILD_LIMIT_S, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@contextmanager
+def mounted(place: Path, options: str) -> Iterator[Path]:
+    """A small file system of its own."""
+    if os.getuid() != 0 or sys.platform != "linux":
+        pytest.skip("only root can mount, on Linux")
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"mount refused: {done.stderr.decode().strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def fill(journal: JournalWriter, safe: list[Record]) -> None:
+    """Append groups for ever; `safe` gets what was acknowledged."""
+    while True:
+        group: list[Record] = [finished(len(safe) + one, note="x" * 3000) for one in range(3)]
+        journal.append(group)
+        safe += group
+
+
+def test_a_full_disk_costs_nothing_that_was_acknowledged_and_the_run_goes_on_once_there_is_space(
+    tmp_path: Path,
+) -> None:
+    with mounted(tmp_path / "disk", "size=128k") as disk:
+        files = create_run(disk, "m_r")
+        safe: list[Record] = []
+        with JournalWriter(files.journal) as journal:
+            with pytest.raises(ResultsError, match=r"No space left.*is safe.*pinchbench-async resume .*m_r.*is space"):
+                fill(journal, safe)
+            with pytest.raises(ResultsError, match="No space left"):
+                journal.append([FINISHED])  # also when there would be space
+        assert safe
+        assert read_journal(files.journal).records == tuple(safe)
+        assert read_journal(files.journal).problems == ()
+        with pytest.raises(ResultsError, match="can't be written: No space left"):
+            write_json(files.aggregate, {"text": "x" * 128 * 1024})
+        assert sorted(one.name for one in disk.iterdir()) == ["m_r"]
+        subprocess.run(["mount", "-o", "remount,size=1m", disk], check=True)
+        with JournalWriter(files.journal, go_on=True) as journal:
+            journal.append([FINISHED])
+        assert read_journal(files.journal).records == (*safe, FINISHED)
+
+
+def test_a_disk_without_a_place_for_another_file_is_told(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "nr_inodes=3") as disk:
+        with pytest.raises(ResultsError, match="there is no space left"):
+            create_run(disk / "results", "m_r")
+        assert [one.name for one in disk.iterdir()] == ["results"]
+
+
+def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "size=128k") as disk:
+        files = create_run(disk, "m_r")
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with pytest.raises(ResultsError, match=r"can't be made: .*disk is on a read-only file system; .*--output-dir"):
+            create_run(disk, "m_s")
+        with pytest.raises(ResultsError, match=r"can't be made: .*disk is on a read-only file system; .*--run-root"):
+            private_folder(disk / "runs" / "r")
+        with pytest.raises(ResultsError, match="can't be opened: Read-only file system"):
+            JournalWriter(files.journal)
+        with pytest.raises(ResultsError, match="can't be written: Read-only file system"):
+            write_json(files.aggregate, {})
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_told(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(ResultsError, match=f"you may not write in {tmp_path}"):
+            create_run(tmp_path / "results", "m_r")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+TOO_LARGE = """
+import resource, sys
+from pathlib import Path
+from pinchbench.errors import ResultsError
+from pinchbench.results.journal import JournalWriter
+from pinchbench.results.records import RunFinished
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+acknowledged = 0
+with JournalWriter(Path(sys.argv[1])) as journal:
+    try:
+        while True:
+            journal.append([RunFinished(at=float(acknowledged), stopped="x" * 100)])
+            acknowledged += 1
+    except ResultsError as error:
+        print(acknowledged, error)
+"""
+
+
+def test_a_limit_to_the_size_of_files_leaves_whole_records_only(tmp_path: Path) -> None:
+    acknowledged, _, told = in_child(TOO_LARGE, tmp_path / "journal.jsonl").partition(" ")
+    assert "can't be written (File too large); what it held before is safe" in told
+    read = read_journal(tmp_path / "journal.jsonl")
+    assert len(read.records) == int(acknowledged) > 0
+    assert read.problems == ()
+
+
+NO_FILES = """
+import os, resource, sys
+from pathlib import Path
+from pinchbench.errors import ResultsError
+from pinchbench.results.journal import JournalWriter, read_journal
+from pinchbench.results.records import RunFinished
+from pinchbench.results.store import write_json
+folder = Path(sys.argv[1])
+journal = JournalWriter(folder / "journal.jsonl").__enter__()
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = []
+try:
+    while len(held) < 100:
+        held.append(os.open("/", os.O_RDONLY))
+except OSError:
+    pass
+journal.append([RunFinished(at=1.0)])
+for call in (
+    lambda: write_json(folder / "a.json", {}),
+    lambda: JournalWriter(folder / "another.jsonl"),
+    lambda: read_journal(folder / "journal.jsonl"),
+):
+    try:
+        call()
+    except ResultsError as error:
+        print(error)
+"""
+
+
+def test_a_process_out_of_open_files_goes_on_with_its_journal_and_is_told_about_others(tmp_path: Path) -> None:
+    told = in_child(NO_FILES, tmp_path).splitlines()
+    assert [line.rpartition(": ")[2] for line in told] == ["Too many open files."] * 3
+    assert read_journal(tmp_path / "journal.jsonl").records == (RunFinished(at=1.0),)
+    assert [one.name for one in tmp_path.iterdir()] == ["journal.jsonl"]
+
+
+@pytest.mark.parametrize("what", ["deleted", "moved", "replaced", "folder deleted", "folder moved", "file for folder"])
+def test_a_journal_that_is_no_longer_in_its_place_acknowledges_nothing(tmp_path: Path, what: str) -> None:
+    files = create_run(tmp_path, "m_r")
+    with JournalWriter(files.journal) as journal:
+        journal.append([STARTED])
+        match what:
+            case "deleted":
+                files.journal.unlink()
+            case "moved":
+                files.journal.rename(tmp_path / "aside")
+            case "replaced":
+                shutil.copy(files.journal, tmp_path / "copy")
+                (tmp_path / "copy").rename(files.journal)
+            case "folder deleted":
+                shutil.rmtree(files.folder)
+            case _:
+                files.folder.rename(tmp_path / "aside")
+                if what == "file for folder":
+                    files.folder.touch()
+        for _ in range(2):
+            with pytest.raises(ResultsError, match=r"deleted, moved or replaced.*pinchbench-async resume"):
+                journal.append([FINISHED])
+    if what == "replaced":
+        assert read_journal(files.journal).records == (STARTED,)
+
+
+def test_a_journal_that_somebody_else_has_changed_is_written_no_more(tmp_path: Path) -> None:
+    for change in (b"", encode(STARTED) * 2, encode(STARTED) + b"x"):
+        path = tmp_path / f"{len(change)}.jsonl"
+        with JournalWriter(path) as journal:
+            journal.append([STARTED])
+            path.write_bytes(change)
+            with pytest.raises(ResultsError, match="was changed by somebody else"):
+                journal.append([FINISHED])
+        assert path.read_bytes() == change
+
+
+def test_what_somebody_else_wrote_behind_a_failed_group_is_not_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+
+    def fail(_: int) -> None:
+        with path.open("ab") as other:
+            other.write(encode(finished(2)))
+        raise OSError(errno.EIO, "Input/output error")
+
+    with JournalWriter(path) as journal, monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(ResultsError, match="Input/output error"):
+            journal.append([finished(1)])
+    assert read_journal(path).records == (finished(1), finished(2))
+
+
+def test_a_record_that_could_not_be_read_again_is_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "MAX_RECORD_BYTES", 1000)
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        with pytest.raises(ResultsError, match="longer than 1000 bytes"):
+            journal.append([STARTED, finished(1, note="x" * 1000)])
+        journal.append([FINISHED])
+    assert read_journal(tmp_path / "journal.jsonl").records == (FINISHED,)
+
+
+def test_a_write_that_is_broken_off_leaves_no_half_record_and_is_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    written: list[int] = []
+
+    def broken_off(fd: int, data: memoryview) -> int:
+        if written:
+            raise KeyboardInterrupt
+        written.append(write(fd, data[:7]))
+        return 7
+
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", broken_off)
+            with pytest.raises(KeyboardInterrupt):
+                journal.append([STARTED])
+        with pytest.raises(ResultsError, match="was broken off"):
+            journal.append([STARTED])
+    assert written == [7]
+    assert (tmp_path / "journal.jsonl").read_bytes() == b""
+
+
+def test_a_disk_that_takes_nothing_ends_the_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with JournalWriter(tmp_path / "journal.jsonl") as journal, monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda _fd, _data: 0)
+        with pytest.raises(ResultsError, match="nothing was taken"):
+            journal.append([STARTED])
+
+
+def test_a_journal_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "journal.jsonl")
+    with pytest.raises(ResultsError, match="is no regular file"):
+        JournalWriter(tmp_path / "journal.jsonl", go_on=True)
+
+
+def test_a_torn_line_that_can_not_be_ended_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "journal.jsonl").write_bytes(encode(STARTED) + b"torn")
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(ResultsError, match="No space left on device"):
+        JournalWriter(tmp_path / "journal.jsonl", go_on=True)
+
+
+def test_the_names_of_new_files_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    fsync = os.fsync
+
+    def note(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    files = create_run(tmp_path / "results", "m_r")
+    folders = [path.stat().st_ino for path in (files.folder, files.output_dir, tmp_path)]
+    assert synced == folders
+    with JournalWriter(files.journal):
+        assert synced[3:] == folders[:1]
+    write_json(files.aggregate, {})
+    assert synced[4:] == [files.aggregate.stat().st_ino, folders[1]]
+
+
+class FailingDisk:
+    """Takes a number of bytes, in pieces, and then fails once or for good; `fsync` may fail as well."""
+
+    def __init__(self, room: int, piece: int, fsyncs: int) -> None:
+        self.room, self.piece, self.fsyncs = room, piece, fsyncs
+        self._write, self._fsync = os.write, os.fsync
+
+    def write(self, fd: int, data: memoryview) -> int:
+        take = min(self.piece, self.room, len(data))
+        if not take:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.room -= take
+        return self._write(fd, data[:take])
+
+    def fsync(self, fd: int) -> None:
+        self.fsyncs -= 1
+        if not self.fsyncs:
+            raise OSError(errno.EIO, "Input/output error")
+        self._fsync(fd)
+
+    def truncate(self, _fd: int, _size: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+WRITERS = st.lists(
+    st.tuples(
+        st.lists(st.integers(0, 4), min_size=1, max_size=6),  # the sizes of its groups
+        st.integers(0, 3000),  # room in bytes
+        st.integers(1, 400),  # bytes at a time
+        st.integers(2, 9),  # the fsync that fails; the first is the folder's
+        st.booleans(),  # whether the failed group can be cut off
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(WRITERS)
+def test_what_was_acknowledged_is_read_back_once_and_in_order_wherever_the_disk_fails(
+    writers: list[tuple[list[int], int, int, int, bool]],
+) -> None:
+    acknowledged: list[Record] = []
+    tried: list[Record] = []
+    number = failures = 0
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        for groups, room, piece, fsyncs, can_truncate in writers:
+            disk = FailingDisk(room, piece, fsyncs)
+            with JournalWriter(path, go_on=True) as journal, pytest.MonkeyPatch.context() as patch:
+                patch.setattr(os, "write", disk.write)
+                patch.setattr(os, "fsync", disk.fsync)
+                if not can_truncate:
+                    patch.setattr(os, "ftruncate", disk.truncate)
+                failed = False
+                for size in groups:
+                    group: list[Record] = [finished(number + one) for one in range(size)]
+                    number += size
+                    tried += group
+                    try:
+                        journal.append(group)
+                    except ResultsError:
+                        failures += not failed and not can_truncate
+                        failed = True
+                        continue
+                    assert not failed
+                    acknowledged += group
+        read = read_journal(path)
+    assert [record for record in read.records if record in acknowledged] == acknowledged
+    assert [record for record in tried if record in read.records] == list(read.records)  # in order, none twice
+    assert len(read.problems) <= failures  # a torn line for each group that could not be cut off, and no other
+    if not failures:
+        assert list(read.records) == acknowledged
+
+
+@contextmanager
+def no_locks(number: int = errno.ENOLCK) -> Iterator[None]:
+    """A file system without locks."""
+
+    def refuse(_fd: int, _operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fcntl, "flock", refuse)
+        yield
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS])
+def test_where_there_are_no_locks_a_file_is_one(tmp_path: Path, number: int) -> None:
+    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
+    with no_locks(number), JournalWriter(path) as journal:
+        assert lock.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(ResultsError, match=f"Another pinchbench-async.*process {os.getpid()} on .*{lock}"):
+            JournalWriter(path, go_on=True)
+        journal.append([STARTED])
+    assert not lock.exists()
+    with no_locks(), JournalWriter(path, go_on=True) as journal:
+        journal.append([FINISHED])
+    assert read_journal(path).records == (STARTED, FINISHED)
+
+
+def test_a_file_that_is_a_lock_holds_off_also_who_has_real_ones(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with no_locks():
+        first = JournalWriter(path)
+    with first, pytest.raises(ResultsError, match="Another pinchbench-async is writing the run"):
+        JournalWriter(path, go_on=True)
+    with JournalWriter(path, go_on=True):
+        assert not (tmp_path / "journal.lock").exists()
+
+
+DIES = """
+import fcntl, os, sys
+from pathlib import Path
+from pinchbench.results.journal import JournalWriter
+def refuse(*_):
+    raise OSError(37, "No locks available")
+fcntl.flock = refuse
+JournalWriter(Path(sys.argv[1]))
+os._exit(0)
+"""
+
+
+def test_the_lock_of_a_runner_that_died_is_taken_over(tmp_path: Path) -> None:
+    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
+    in_child(DIES, path)
+    left = json.loads(lock.read_bytes())
+    with no_locks(), JournalWriter(path, go_on=True) as journal:
+        assert json.loads(lock.read_bytes())["pid"] == os.getpid()
+        journal.append([STARTED])
+    own = {**left, "pid": os.getpid()}
+    for dead in ({**own, "boot": "another"}, {**own, "started": "1"}, {**left, "pid": 2**80}):
+        if not left["boot"]:
+            break  # a system that tells neither
+        lock.write_text(json.dumps(dead), encoding="utf-8")
+        with no_locks(), JournalWriter(path, go_on=True):
+            assert json.loads(lock.read_bytes())["pid"] == os.getpid()
+        assert not lock.exists()
+
+
+def test_a_lock_whose_runner_may_be_alive_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
+    in_child(DIES, path)
+    left = json.loads(lock.read_bytes())
+    for text, sentence in {
+        json.dumps({**left, "host": "elsewhere"}): f"on elsewhere. Delete {lock} when that one is surely gone",
+        json.dumps({**left, "space": "another"}): "Another pinchbench-async is writing",
+        json.dumps({**left, "pid": 1, "started": ""}): "process 1 on",
+        "": "does not say which pinchbench-async",
+        "[]": "does not say which pinchbench-async",
+    }.items():
+        lock.write_text(text, encoding="utf-8")
+        with no_locks(), pytest.raises(ResultsError, match=sentence):
+            JournalWriter(path, go_on=True)
+        assert lock.read_text("utf-8") == text
+    lock.unlink()
+    lock.symlink_to("journal.jsonl")
+    with no_locks(), pytest.raises(ResultsError, match=r"lock .* can't be read"):
+        JournalWriter(path, go_on=True)
+
+
+def test_a_writer_whose_lock_was_taken_over_writes_no_more_and_takes_none_away(tmp_path: Path) -> None:
+    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
+    with no_locks(), JournalWriter(path) as first:
+        first.append([STARTED])
+        lock.rename(tmp_path / "kept")  # its number stays in use
+        with JournalWriter(path, go_on=True) as second:
+            with pytest.raises(ResultsError, match="has taken over the run"):
+                first.append([finished(1)])
+            second.append([FINISHED])
+            first.__exit__(None, None, None)
+            assert lock.exists()
+            second.append([finished(2)])
+            with suppress(OSError):
+                lock.unlink()
+            with pytest.raises(ResultsError, match="has taken over the run"):
+                second.append([finished(3)])
+    assert read_journal(path).records == (STARTED, FINISHED, finished(2))
+
+
+@pytest.mark.parametrize("call", ["open", "write"])
+def test_a_lock_that_can_not_be_made_is_told_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    real_open = os.open
+
+    def full(*arguments: object, **_: object) -> int:
+        path, flags = arguments[0], arguments[1]
+        if call == "write" or (str(path).endswith(".lock") and int(str(flags)) & os.O_CREAT):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real_open(*arguments)  # type: ignore[arg-type]
+
+    with no_locks(), monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(ResultsError, match=r"The lock .* can't be (made|written): No space left"):
+            JournalWriter(tmp_path / "journal.jsonl")
+    assert not (tmp_path / "journal.lock").exists()

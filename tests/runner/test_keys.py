@@ -1,0 +1,246 @@
+"""Keys that agents, checks, judges and OpenClaw itself give away: nothing that a run writes or shows holds them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+import zstandard
+from anyio import fail_after
+
+from fake_judge import failing, fake_judge, good
+from fakes import MODEL, calls, fake_openclaw, open_gate
+from pinchbench.results.journal import read_journal
+from pinchbench.results.store import find_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pinchbench.model import Outcome
+    from pinchbench.results.journal import Journal
+
+pytestmark = pytest.mark.anyio
+
+RUN_LIMIT_S = 60
+PIECE = 12  # characters of a key that nobody has by chance
+LEAKS = "scenario: leak {names}\nscenario: {then}"
+CHECK = """
+def grade(transcript, workspace_path):
+    said = str(transcript)
+    print(said)
+    return {"asked": float("curl" in said)}
+"""
+
+
+def _key() -> str:
+    return f"sk-{uuid.uuid4().hex}-{uuid.uuid4().hex}"
+
+
+def _write_task(folder: Path, prompt: str, *, kind: str = "llm_judge") -> None:
+    check = f"## Automated Checks\n\n```python\n{CHECK}```\n" if kind != "llm_judge" else ""
+    folder.mkdir(exist_ok=True)
+    head = f"---\nid: task_a\ngrading_type: {kind}\ntimeout_seconds: 30\n---\n"
+    (folder / "task_a.md").write_text(f"{head}\n## Prompt\n\n{prompt}\n\n{check}", encoding="utf-8")
+
+
+def _command(folder: Path, program: Path) -> list[str]:
+    where = [
+        "--tasks-dir",
+        str(folder / "tasks"),
+        "--output-dir",
+        str(folder / "out"),
+        "--run-root",
+        str(folder / "pb"),
+    ]
+    return [sys.executable, "-m", "pinchbench", "--model", MODEL, "--openclaw", str(program), *where]
+
+
+async def _pinchbench(
+    folder: Path, program: Path, *args: str, env: Mapping[str, str]
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the program as a user does, with everything below `folder` and no terminal."""
+    command = [*_command(folder, program), *args]
+    with fail_after(RUN_LIMIT_S):
+        return await anyio.run_process(command, cwd=folder, env={**os.environ, **env}, check=False)
+
+
+def _shown(done: subprocess.CompletedProcess[bytes]) -> str:
+    return (done.stdout + done.stderr).decode()
+
+
+def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Everything that lies below a folder: names, what links point to, and what files hold, unpacked."""
+    for path in folder.rglob("*"):
+        yield f"the name of {path}", str(path.relative_to(folder)).encode()
+        if path.is_symlink():
+            yield f"the link {path}", os.fsencode(path.readlink())
+        elif path.is_file():
+            data = path.read_bytes()
+            yield str(path), data
+            if path.suffix == ".zst":
+                yield f"{path}, unpacked", zstandard.ZstdDecompressor().stream_reader(data).read()
+
+
+def _leaks(folder: Path, done: subprocess.CompletedProcess[bytes], *keys: str) -> list[str]:
+    """Say where a piece of a key stands in what a run has left below `folder` and printed."""
+    texts = [
+        text
+        for key in keys
+        for text in (key, *(b64encode(f"{'.' * at}{key}".encode()).decode()[4:-4] for at in range(3)))
+    ]
+    pieces = {text[at : at + PIECE].encode() for text in texts for at in range(len(text) - PIECE + 1)}
+    # `out`, `pb` and `cache` are all that a run writes to; the user's own OpenClaw and the fake itself lie beside them
+    written = [one for place in ("out", "pb", "cache") for one in _contents(folder / place)]
+    assert len(written) > 10
+    return [
+        f"{place}: {piece!r}"
+        for place, data in (*written, ("stdout", done.stdout), ("stderr", done.stderr))
+        for piece in pieces
+        if piece in data
+    ]
+
+
+def _journal(folder: Path) -> Journal:
+    [run] = (folder / "out").glob("*/run.json")
+    return read_journal(find_run(str(run.parent), folder / "out").journal)
+
+
+def _outcome(folder: Path) -> Outcome:
+    [outcome] = _journal(folder).outcomes
+    return outcome
+
+
+@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+async def test_a_key_that_a_provider_puts_into_its_error_is_nowhere_in_what_a_run_leaves_and_shows(
+    tmp_path: Path, store: str
+) -> None:
+    key = _key()
+    _write_task(tmp_path / "tasks", LEAKS.format(names="ANTHROPIC_API_KEY", then="silent"))
+    program = fake_openclaw(tmp_path, store=store)
+
+    done = await _pinchbench(tmp_path, program, "-v", env={"ANTHROPIC_API_KEY": key})
+
+    outcome = _outcome(tmp_path)
+    assert outcome.reason == "provider_error", _shown(done)
+    assert "401 Incorrect API key provided: [key]" in outcome.note
+    assert any("[key]" in command for command in outcome.leftovers)
+    assert "401 Incorrect API key provided: [key]" in done.stderr.decode()
+    evidence = next((tmp_path / "out").glob("*/trials/task_a/1"))
+    for name in ("stdout.log", "stderr.log", "transcript.jsonl"):
+        said = (evidence / name).read_text("utf-8")
+        assert f"Incorrect API key provided: {'*' * len(key)} (" in said
+    assert _leaks(tmp_path, done, key) == []
+
+
+async def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path) -> None:
+    tested, provider = _key(), _key()
+    # what comes after the provider's error lets the trial count, so that it is graded
+    prompt = LEAKS.format(names="PINCHBENCH_ENDPOINT_KEY ANTHROPIC_API_KEY", then="plain")
+    _write_task(tmp_path / "tasks", prompt, kind="hybrid")
+    program = fake_openclaw(tmp_path)
+    asked: list[str] = []
+
+    async with fake_judge(good(notes="I have seen a key.")) as judge:
+        done = await _pinchbench(
+            tmp_path,
+            program,
+            *("--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "MY_ENDPOINT"),
+            *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--json"),
+            env={"MY_ENDPOINT": tested, "ANTHROPIC_API_KEY": provider},
+        )
+        asked += [json.dumps(request.body) for request in judge.requests]
+
+    [grade] = _journal(tmp_path).grades.values()
+    assert grade.score == pytest.approx(0.9), _shown(done)
+    evidence = next((tmp_path / "out").glob("*/trials/task_a/1"))
+    assert "curl" in (evidence / "check.log").read_text("utf-8")
+    assert _leaks(tmp_path, done, tested, provider) == []
+    # nor is the judge told what it has no business with
+    assert len(asked) == 1
+    assert "curl" in asked[0]
+    assert not [key for key in (tested, provider) if key in asked[0]]
+
+
+async def test_a_judges_key_that_its_endpoint_echoes_is_nowhere(tmp_path: Path) -> None:
+    key = _key()
+    _write_task(tmp_path / "tasks", "Write out.txt.")
+    program = fake_openclaw(tmp_path)
+
+    async with fake_judge(failing(401, f"Incorrect API key provided: {key}.")) as judge:
+        done = await _pinchbench(
+            tmp_path,
+            program,
+            *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--judge-api-key-env", "JUDGES_OWN"),
+            env={"JUDGES_OWN": key},
+        )
+
+    [grade] = _journal(tmp_path).grades.values()
+    assert grade.ungraded == "judge_refused", _shown(done)
+    assert "Incorrect API key provided" in str(grade.notes)
+    assert _leaks(tmp_path, done, key) == []
+
+
+async def test_a_key_of_the_users_own_openclaw_is_nowhere(tmp_path: Path, user: Path) -> None:
+    key, dotenv_key = _key(), _key()
+    state = user / ".openclaw"
+    state.mkdir()
+    config = {"models": {"providers": {"mock": {"baseUrl": "http://127.0.0.1:9/v1", "apiKey": key}}}}
+    (state / "openclaw.json").write_text(json.dumps(config), encoding="utf-8")
+    (state / ".env").write_text(f'MISTRAL_API_KEY="{dotenv_key}"\n', encoding="utf-8")
+    # variables of other names stand for what the agent reads in its own config
+    _write_task(tmp_path / "tasks", LEAKS.format(names="LEAKED_1 LEAKED_2", then="plain"), kind="hybrid")
+    program = fake_openclaw(tmp_path)
+
+    done = await _pinchbench(tmp_path, program, "-v", env={"LEAKED_1": key, "LEAKED_2": dotenv_key})
+
+    assert _outcome(tmp_path).reason == "completed", _shown(done)
+    assert "[key]" in done.stderr.decode()
+    assert _leaks(tmp_path, done, key, dotenv_key) == []
+
+
+async def test_a_key_is_nowhere_in_what_an_interrupted_run_leaves(tmp_path: Path) -> None:
+    key = _key()
+    program = fake_openclaw(tmp_path)
+
+    async with open_gate() as gate:
+        _write_task(tmp_path / "tasks", LEAKS.format(names="ANTHROPIC_API_KEY", then=f"gate {gate.port}"))
+        command = _command(tmp_path, program)
+        with fail_after(RUN_LIMIT_S):
+            async with await anyio.open_process(
+                command, cwd=tmp_path, env={**os.environ, "ANTHROPIC_API_KEY": key}, stdin=subprocess.DEVNULL
+            ) as process:
+                await gate.next()
+                process.send_signal(signal.SIGINT)
+                assert process.stdout is not None
+                assert process.stderr is not None
+                said = [b"".join([piece async for piece in stream]) for stream in (process.stdout, process.stderr)]
+                code = await process.wait()
+
+    done = subprocess.CompletedProcess(command, code, *said)
+    assert _outcome(tmp_path).reason == "interrupted", _shown(done)
+    [log] = (tmp_path / "out").glob("*/trials/task_a/1/stderr.log")
+    assert f"Incorrect API key provided: {'*' * len(key)} (" in log.read_text("utf-8")
+    assert _leaks(tmp_path, done, key) == []
+
+
+async def test_a_key_in_what_openclaw_says_when_it_refuses_its_setup_is_not_shown(tmp_path: Path) -> None:
+    key = _key()
+    _write_task(tmp_path / "tasks", "Write out.txt.")
+    program = fake_openclaw(tmp_path, add_fails=f"{key} is wrong: {'x' * (470 - len(key) // 2)}")
+
+    done = await _pinchbench(tmp_path, program, env={"ANTHROPIC_API_KEY": key})
+
+    assert any("add" in call for call in calls(program))
+    said = done.stderr.decode()
+    assert "agents add" in said
+    assert "is wrong" in said
+    assert not [at for at in range(len(key) - PIECE + 1) if key[at : at + PIECE] in _shown(done)]

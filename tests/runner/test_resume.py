@@ -1,0 +1,326 @@
+"""Going on with a run: finished trials stay, the others start afresh, and the result is as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import CancelScope, fail_after
+
+from fake_judge import fake_judge, good
+from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
+from pinchbench.config import JudgeConfig, ResumeConfig, RunConfig
+from pinchbench.errors import ChangedError, ConfigError, ResultsError
+from pinchbench.model import Event, Reason, RunBegan, TrialBegan, TrialEnded
+from pinchbench.results.journal import JournalWriter, read_journal
+from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, TrialFinished
+from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.resume import resume
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+    from pinchbench.results.records import Record
+    from pinchbench.runner.finish import Result
+
+pytestmark = pytest.mark.anyio
+
+RUN_LIMIT_S = 60
+TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt.", "task_c": "Write out.txt."}
+
+
+def a_run(folder: Path, prompts: dict[str, str] | None = None) -> RunConfig:
+    config = run_config(folder, fake_openclaw(folder), TASKS if prompts is None else prompts)
+    return replace(config, retry_delay_s=0.01, infra_retries=0)
+
+
+def again(config: RunConfig, run: str | None = None, *, accept: bool = False, **settings: object) -> ResumeConfig:
+    return ResumeConfig(run=run, output_dir=config.output_dir, accept_changes=accept, settings=settings)
+
+
+def journal_of(config: RunConfig) -> Path:
+    [path] = config.output_dir.glob("*/journal.jsonl")
+    return path
+
+
+def die_after(config: RunConfig, last: Callable[[Record], bool]) -> None:
+    """Leave the run as a runner that was killed after this record would have."""
+    path = journal_of(config)
+    lines = path.read_bytes().split(b"\n")
+    records = read_journal(path).records
+    [place] = [number for number, record in enumerate(records) if last(record)]
+    path.write_bytes(b"\n".join(lines[: place + 1]) + b"\n")
+
+
+def is_end_of(task_id: str) -> Callable[[Record], bool]:
+    return lambda record: isinstance(record, TrialFinished) and record.outcome.key.task_id == task_id
+
+
+def started(config: RunConfig) -> list[str]:
+    """The tasks whose agent was started, in order, by their session ids."""
+    sessions = [
+        next(word.removeprefix("--session-id=") for word in call if word.startswith("--session-id="))
+        for call in calls(config.tasks_dir.parent / "bin" / "openclaw" if config.tasks_dir else journal_of(config))
+        if call[0] == "agent" and "--help" not in call
+    ]
+    return [session.rpartition("_")[0] for session in sessions]
+
+
+TIMES = {
+    "run_id", "run", "timestamp", "started_at", "ended_at", "graded_at", "execution_time", "execution_time_s", "setup_s",
+    "duration_s", "cpu_s", "peak_rss_bytes", "session_ids", "workspace", "latency_s", "slot",
+}  # fmt: skip
+
+
+def timeless(value: object) -> object:
+    """A result without what differs between any two runs: times, and names made of them."""
+    if isinstance(value, dict):
+        return {key: timeless(one) for key, one in value.items() if key not in TIMES}
+    return [timeless(one) for one in value] if isinstance(value, list) else value
+
+
+def told(result: Result) -> object:
+    return timeless(json.loads(result.path.read_text("utf-8")))
+
+
+async def test_a_run_that_died_goes_on_where_it_was_and_comes_to_the_same_result(tmp_path: Path) -> None:
+    undisturbed = a_run(tmp_path / "one")
+    config = a_run(tmp_path / "other")
+    with fail_after(RUN_LIMIT_S):
+        whole = await run_benchmark(undisturbed)
+        first = await run_benchmark(config)
+    die_after(config, is_end_of("task_b"))
+    first.path.unlink()
+    seen: list[Event] = []
+
+    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
+        seen.extend([event async for event in events])
+
+    with fail_after(RUN_LIMIT_S):
+        result = await resume(again(config), observer=observer)
+    assert result.run_id == first.run_id
+    assert result.complete
+    assert told(result) == told(whole)
+    assert started(config) == ["task_a", "task_b", "task_c", "task_c"]
+    [begun] = [event for event in seen if isinstance(event, RunBegan)]
+    assert (begun.trials, begun.done) == (3, 2)
+    assert [event.key.task_id for event in seen if isinstance(event, TrialBegan)] == ["task_c"]
+    records = read_journal(journal_of(config)).records
+    assert [type(record) for record in records].count(RunResumed) == 1
+    assert isinstance(records[-1], RunFinished)
+
+
+async def test_what_an_unfinished_attempt_left_is_kept_aside(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+    die_after(config, is_end_of("task_b"))
+    workspace = config.run_root / first.run_id / "task_c"
+    (workspace / "half.txt").write_text("not finished", encoding="utf-8")
+    evidence = first.folder / "trials" / "task_c" / "1"
+    (evidence / "stdout.log").write_text("half a word", encoding="utf-8")
+    with fail_after(RUN_LIMIT_S):
+        result = await resume(again(config))
+    assert sorted(path.name for path in workspace.iterdir()) == ["out.txt"]
+    assert (workspace.with_name("task_c~1") / "half.txt").read_text("utf-8") == "not finished"
+    assert (evidence.with_name("1~1") / "stdout.log").read_text("utf-8") == "half a word"
+    assert [outcome.attempt for outcome in result.outcomes] == [1, 1, 1]
+
+
+async def test_trials_that_ended_without_their_grade_are_graded_and_not_run_again(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    async with fake_judge(good(0.5)) as judge:
+        config = replace(config, judge=JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False))
+        with fail_after(RUN_LIMIT_S):
+            await run_benchmark(config)
+        records = read_journal(journal_of(config)).records
+        path = journal_of(config)
+        path.unlink()
+        with JournalWriter(path) as journal:
+            journal.append([one for one in records if not isinstance(one, GradeGiven | RunFinished)])
+        with fail_after(RUN_LIMIT_S):
+            result = await resume(again(config))
+    assert started(config) == ["task_a", "task_b", "task_c"]
+    assert [grade.score for grade in result.grades.values()] == [0.5, 0.5, 0.5]
+    assert result.complete
+    assert result.unfinished == 0
+
+
+async def test_trials_that_said_nothing_about_the_model_are_tried_again_and_both_attempts_are_kept(
+    tmp_path: Path,
+) -> None:
+    once = tmp_path / "once"
+    config = a_run(tmp_path, {"task_a": f"scenario: only_once {once}", "task_b": "Write out.txt."})
+    once.touch()
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+        once.unlink()
+        assert [outcome.reason for outcome in first.outcomes] == [Reason.NO_TRANSCRIPT, Reason.COMPLETED]
+        assert first.unfinished == 1
+        result = await resume(again(config))
+    assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED, Reason.COMPLETED]
+    assert [outcome.attempt for outcome in result.outcomes] == [2, 1]
+    trials = result.folder / "trials" / "task_a"
+    assert sorted(path.name for path in trials.iterdir()) == ["1", "1.attempt2"]
+    retries = json.loads(result.path.read_text("utf-8"))["retries"]
+    assert (retries["trials"], retries["attempts"], retries["recovered"]) == (1, 1, 1)
+
+
+async def test_a_changed_task_is_named_and_refused_and_run_again_when_accepted(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_b"))
+        make_suite(tmp_path, {"task_a": "Write out.txt, and do it well."})
+        before = journal_of(config).read_bytes()
+        with pytest.raises(ChangedError, match="task_a has changed"):
+            await resume(again(config))
+        assert journal_of(config).read_bytes() == before
+        result = await resume(again(config, accept=True))
+    assert started(config) == ["task_a", "task_b", "task_c", "task_a", "task_c"]
+    assert {outcome.key.task_id: outcome.attempt for outcome in result.outcomes} == {
+        "task_a": 2,
+        "task_b": 1,
+        "task_c": 1,
+    }
+    assert json.loads(result.path.read_text("utf-8"))["changes"] == ["task_a has changed"]
+    with fail_after(RUN_LIMIT_S):  # what was accepted once is how the run is
+        assert (await resume(again(config, run))).complete
+
+
+async def test_another_setting_is_named_and_refused_and_told_in_the_result_when_accepted(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        die_after(config, is_end_of("task_b"))
+        with pytest.raises(ChangedError, match="--thinking: not given → high"):
+            await resume(again(config, thinking="high"))
+        result = await resume(again(config, accept=True, thinking="high"))
+    assert started(config) == ["task_a", "task_b", "task_c", "task_c"]
+    assert json.loads(result.path.read_text("utf-8"))["changes"] == ["--thinking: not given → high"]
+
+
+async def test_another_release_of_openclaw_is_named_and_refused(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        die_after(config, is_end_of("task_b"))
+        fake_openclaw(tmp_path, release="2026.7.1")
+        with pytest.raises((ChangedError, ExceptionGroup)) as raised:
+            await resume(again(config))
+        assert "openclaw: 2026.6.5 → 2026.7.1" in repr(raised.value) + str(raised.value)
+        result = await resume(again(config, accept=True))
+    assert json.loads(result.path.read_text("utf-8"))["changes"] == ["openclaw: 2026.6.5 → 2026.7.1"]
+
+
+async def test_how_a_run_is_made_may_change_without_asking(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        die_after(config, is_end_of("task_a"))
+        result = await resume(again(config, concurrency=2, infra_retries=1))
+    assert result.complete
+    assert json.loads(result.path.read_text("utf-8"))["changes"] == []
+
+
+async def test_options_that_make_another_plan_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="takes no runs, suite"):
+        ResumeConfig(output_dir=tmp_path, settings={"suite": "core", "runs": 2})
+
+
+async def test_without_a_name_the_newest_unfinished_run_goes_on(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with pytest.raises(ResultsError, match="no unfinished run"):
+        await resume(again(config))
+    with fail_after(RUN_LIMIT_S):
+        old = await run_benchmark(config)
+        die_after(config, is_end_of("task_b"))
+        async with fake_judge(good(0.5)) as judge:
+            whole = replace(config, judge=JudgeConfig(model="judge-1", base_url=judge.base_url))
+            await run_benchmark(whole)
+        result = await resume(again(config))
+    assert result.run_id == old.run_id
+
+
+async def test_a_run_with_nothing_left_is_only_told_again(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+        before = journal_of(config).read_bytes()
+        first.path.unlink()
+        result = await resume(again(config, first.run_id))
+    assert result.path.is_file()
+    assert journal_of(config).read_bytes() == before
+
+
+async def test_a_run_that_another_process_works_on_is_left_alone(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        die_after(config, is_end_of("task_b"))
+        with (
+            JournalWriter(journal_of(config), go_on=True),
+            pytest.raises(ResultsError, match="Another pinchbench-async"),
+        ):
+            await resume(again(config))
+
+
+async def test_a_runner_that_died_before_its_journal_loses_nothing(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        journal_of(config).unlink()
+        result = await resume(again(config))
+    assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED] * 3
+
+
+async def test_a_record_that_was_torn_when_the_runner_died_costs_its_trial_another_run(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        die_after(config, is_end_of("task_b"))
+        path = journal_of(config)
+        path.write_bytes(path.read_bytes()[:-40])
+        result = await resume(again(config))
+    assert started(config) == ["task_a", "task_b", "task_c", "task_b", "task_c"]
+    assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED] * 3
+    assert len(result.problems) == 1
+
+
+async def test_a_cancelled_run_goes_on_and_can_be_cancelled_and_go_on_again(tmp_path: Path) -> None:
+    async with open_gate() as gate:
+        config = a_run(tmp_path, dict.fromkeys(TASKS, f"scenario: gate {gate.port}"))
+        with CancelScope() as scope:
+
+            async def let_one_go(events: MemoryObjectReceiveStream[Event]) -> None:
+                await (await gate.next()).let_go()
+                async for event in events:
+                    if isinstance(event, TrialEnded):
+                        await gate.next()
+                        scope.cancel()
+
+            with fail_after(RUN_LIMIT_S):
+                await run_benchmark(config, observer=let_one_go)
+        assert scope.cancelled_caught
+        assert [one.reason for one in read_journal(journal_of(config)).attempts] == [
+            Reason.COMPLETED,
+            Reason.INTERRUPTED,
+        ]
+        with CancelScope() as scope, fail_after(RUN_LIMIT_S):
+            await resume(again(config), observer=let_one_go)
+        assert scope.cancelled_caught
+
+        async def let_all_go(events: MemoryObjectReceiveStream[Event]) -> None:
+            async for event in events:
+                if isinstance(event, TrialBegan):
+                    await (await gate.next()).let_go()
+
+        with fail_after(RUN_LIMIT_S):
+            result = await resume(again(config), observer=let_all_go)
+    assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED] * 3
+    assert started(config) == ["task_a", "task_b", "task_b", "task_c", "task_c"]
