@@ -6,7 +6,7 @@ RELEASES := 2026.6.5 2026.9.6
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test e2e lint bench clean
+.PHONY: help demo check test e2e lint bench fuzz clean chaos
 
 help:
 	@echo "make demo   run the bundled tasks on real OpenClaw with the built-in scripted model"
@@ -14,6 +14,8 @@ help:
 	@echo "make check  all but real OpenClaw (about two minutes)"
 	@echo "make e2e    only the tests on real OpenClaw"
 	@echo "make bench  the benchmarks of tests/bench, printed as tables"
+	@echo "make chaos  a run of 200 trials, killed 100 times at random moments and resumed each time (about ten minutes)"
+	@echo "make fuzz   100 000 hostile inputs to all that reads files, replies and outputs (about ten minutes)"
 
 # The virtual environments: made anew when pyproject.toml changes.
 $(BIN)/pinchbench-async: pyproject.toml | $(VENV)/.python
@@ -58,6 +60,12 @@ test: check e2e
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/flood_memory.py
 	$(BIN)/python tests/bench/judge_overlap.py
+
+fuzz: $(VENV)/.dev
+	PINCHBENCH_FUZZ=100000 $(BIN)/pytest -n $(JOBS) tests/fuzz
+
+chaos: $(VENV)/.dev
+	$(BIN)/python tests/chaos/chaos.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

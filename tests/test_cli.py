@@ -473,3 +473,83 @@ def test_a_run_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     done = _pinchbench("regrade", "20260101-000000-aaaa", cwd=tmp_path)
     assert done.returncode == 6
     assert "has no run '20260101-000000-aaaa'. It holds no runs." in done.stderr
+
+
+def test_a_run_that_can_not_work_is_inconclusive_exit_code_7_and_says_how_to_go_on(tmp_path: Path) -> None:
+    refused = "scenario: outage counter 1\n"  # the first attempt alone, were there no pause
+    args = _run_args(tmp_path, refused.replace("counter", str(tmp_path / "counter")) + "scenario: silent")
+    done = _pinchbench(*args, "--infra-retries", "0", cwd=tmp_path)
+
+    assert done.returncode == 7, done.stderr
+    assert "Stopped early (inconclusive): task_0: provider_error (401 invalid api key" in done.stderr
+    assert "No score: no trial has one." in done.stderr
+    assert re.search(
+        r"1 of 1 trials are left; go on with: pinchbench-async resume \S+/out/mock-m1_\S+$", done.stderr, re.MULTILINE
+    )
+
+
+def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "hi", "hi", "hi")
+    done = _pinchbench(*args, "--max-tokens", "300", cwd=tmp_path)
+
+    assert done.returncode == 8, done.stderr
+    assert "Stopped early (budget): --max-tokens 300" in done.stderr
+    [command] = re.findall(r"go on with: pinchbench-async (.*)$", done.stderr, re.MULTILINE)
+    again = _pinchbench(*command.split(), "--max-tokens", "30000", "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["counts"]["success"] == 3
+    assert "3 trials on 2 slots" not in again.stderr
+    assert "1 of them done before" in again.stderr
+    assert "go on with" not in again.stderr
+
+    whole = _pinchbench("resume", done.stdout.strip(), cwd=tmp_path)
+    assert whole.returncode == 0
+    assert whole.stdout == done.stdout
+
+
+def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, f"scenario: outage {tmp_path / 'counter'} 1 503 unavailable")
+    done = _pinchbench(*args, "--json", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"provider_error +task_0 .*, will be tried again +503 unavailable", done.stderr)
+    assert re.search(r"completed +task_0, attempt 2 ", done.stderr)
+    assert "Retries: 1 trial tried again (1 further attempt); 1 of them count now" in done.stderr
+    assert json.loads(done.stdout)["retries"]["recovered"] == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "sentence"),
+    [
+        ((), 6, "has no unfinished run"),
+        (("nothing",), 6, "has no run 'nothing'"),
+        (("--judge-votes", "3"), 2, "--judge-votes goes with --judge"),
+        (("--suite", "core"), 2, "No such option"),
+        (("--max-cost", "0"), 2, "--max-cost"),
+    ],
+)
+def test_what_can_not_be_resumed_is_one_clear_error(
+    tmp_path: Path, args: tuple[str, ...], code: int, sentence: str
+) -> None:
+    done = _pinchbench("resume", *args, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+
+
+def test_the_environment_does_not_change_a_run_that_is_resumed(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path, "hi", "hi"), "--max-tokens", "100", cwd=tmp_path)
+    assert done.returncode == 8, done.stderr
+    where = str(Path(done.stdout.strip()).with_suffix(""))
+    again = _pinchbench(
+        "resume", where, "--max-tokens", "9000", cwd=tmp_path, PINCHBENCH_MODEL="a/b", PINCHBENCH_THINKING="high"
+    )
+    assert again.returncode == 0, again.stderr
+
+    changed = _pinchbench(*_run_args(tmp_path, "hi", "hi"), "--max-tokens", "100", cwd=tmp_path)
+    where = str(Path(changed.stdout.strip()).with_suffix(""))
+    refused = _pinchbench("resume", where, "--thinking", "high", "--timeout-multiplier", "2", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--thinking: not given → high" in refused.stderr
+    assert "--timeout-multiplier: 1.0 → 2.0" in refused.stderr
+    assert "--accept-changes" in refused.stderr

@@ -18,6 +18,7 @@ from anyio import from_thread, move_on_after, to_thread
 
 from pinchbench.folders import remove_folder
 from pinchbench.model import CheckGrade, Ungraded
+from pinchbench.openclaw.transcript import writable
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
 from pinchbench.snapshot import ArchiveLostError, restore_workspace
 
@@ -187,7 +188,7 @@ def _collect(job: CheckJob, place: _Place) -> _Found:
     """Read what a check has left and tidy up its log. What can't be read counts as not there."""
     answer = _read_answer(place)
     try:
-        printed = _tidy_log(job.log, str(answer["trace"]) if answer else "")
+        printed = _tidy_log(job.log, str(answer.get("trace", "")) if answer else "")
     except OSError:
         printed = 0
     return _Found(answer=answer, began=not place.spec.exists(), printed_bytes=printed)
@@ -261,12 +262,13 @@ def _manner(end: ProcessEnd, timeout_s: float) -> str:
 
 
 def _read_grade(answer: Mapping[str, object]) -> CheckGrade:
-    message = str(answer.get("message"))
+    message = writable(str(answer.get("message")))
     match answer.get("kind"):
         case "scored":
             score, breakdown, notes = answer.get("score"), answer.get("breakdown"), answer.get("notes")
             if _is_score(score) and isinstance(breakdown, dict) and all(map(_is_score, breakdown.values())):
-                return CheckGrade(score=float(str(score)), breakdown=breakdown, notes=_texts(notes))
+                named = {writable(name): points for name, points in breakdown.items()}
+                return CheckGrade(score=float(str(score)), breakdown=named, notes=_texts(notes))
         case "raised":
             return _ungraded(Ungraded.CHECK_RAISED, f"the check raised {message}")
         case "no_memory":
@@ -280,11 +282,11 @@ def _read_grade(answer: Mapping[str, object]) -> CheckGrade:
 
 
 def _is_score(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 1
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
+    return tuple(writable(str(one)) for one in value) if isinstance(value, list) else ()
 
 
 def _ungraded(why: Ungraded, note: str) -> CheckGrade:

@@ -347,7 +347,7 @@ async def _list_agents(openclaw: OpenClaw, env: Mapping[str, str]) -> list[Json]
     done = await run_short(openclaw, ["agents", "list", "--json"], env=env)
     try:
         agents = json.loads(done.stdout)
-    except ValueError:
+    except (ValueError, RecursionError):
         agents = None
     if done.returncode != 0 or not isinstance(agents, list):
         said = _said(done, env)

@@ -150,7 +150,7 @@ def decide(
     end: ProcessEnd,
     facts: TranscriptFacts,
     turn: LastTurn,
-    complaints: Complaints = Complaints(),  # noqa: B008 - a frozen value
+    complaints: Complaints = Complaints(),
     *,
     lingered: bool,
     full_disk: str = "",

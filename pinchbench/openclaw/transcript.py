@@ -18,6 +18,7 @@ Event: TypeAlias = dict[str, object]
 RECORD_START = '{"type"'
 MAX_RESYNCS = 64  # tries to find a record inside a damaged line: bounds the work on hostile input
 INTERNAL_PROVIDER = "openclaw"  # assistant messages that OpenClaw writes itself (delivery mirrors, notices)
+MAX_AMOUNT = 2.0**53  # of tokens or dollars: sums of hostile numbers stay numbers
 FALLBACK_NOTE = "Continue where you left off"  # what OpenClaw tells the next model when it falls back
 UNFINISHED = frozenset({"toolUse", "error", "aborted"})  # stop reasons after which no final answer stands
 
@@ -195,7 +196,7 @@ def _amount(value: object) -> float:
         number = float(value) if isinstance(value, int | float) else 0.0
     except OverflowError:
         return 0.0
-    return number if 0 <= number < float("inf") else 0.0
+    return min(number, MAX_AMOUNT) if number >= 0 else 0.0
 
 
 def _count(value: object) -> int:

@@ -114,7 +114,7 @@ def outcome_text(outcome: Outcome, *, retried: bool = False) -> Text:
     text.append(f"{outcome.reason.value:>17}", style=STYLES[outcome.status])
     again = ", attempt " + str(outcome.attempt) if outcome.attempt > 1 else ""
     text.append(
-        f"  {outcome.key}{again}  {duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens"
+        f"  {plain(str(outcome.key))}{again}  {duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens"
     )
     if retried:
         text.append(", will be tried again")
@@ -128,10 +128,10 @@ def grade_text(grade: Grade) -> Text:
     text = Text()
     if grade.score is not None:
         text.append(f"{'graded':>17}", style="bold")
-        text.append(f"  {grade.key}  {grade.score:.2f}")
+        text.append(f"  {plain(str(grade.key))}  {grade.score:.2f}")
         return text
     text.append(f"{'ungraded':>17}", style="yellow")
-    text.append(f"  {grade.key}  {grade.ungraded.value if grade.ungraded is not None else ''}")
+    text.append(f"  {plain(str(grade.key))}  {grade.ungraded.value if grade.ungraded is not None else ''}")
     if (check := check_alone(grade)) is not None:
         text.append(f", its check alone gives {check:.2f}")
     elif grade.notes:
@@ -187,13 +187,13 @@ class LiveView:
             case TrialBegan():
                 board.slots[event.slot] = _Slot(event.key, event.timeout_s, anyio.current_time())
                 if not self._console.is_terminal:
-                    self._line(Text(f"{'started':>17}  {event.key}"))
+                    self._line(Text(f"{'started':>17}  {plain(str(event.key))}"))
             case TrialActivity():
                 slot = board.slots.get(event.slot)
                 if slot is not None and slot.key == event.key:
                     slot.text, slot.usage = plain(event.text, width=200), event.usage
             case OutputLine():
-                self._line(Text(f"{event.key} {event.stream}: {plain(event.text)}", style="dim"))
+                self._line(Text(f"{plain(str(event.key))} {event.stream}: {plain(event.text)}", style="dim"))
             case TrialEnded():
                 self._ended(event)
             case TrialGraded():
@@ -215,7 +215,7 @@ class LiveView:
             return
         trials, slots = many(event.trials, "trial"), many(event.slots, "slot")
         before = f", {event.done} of them done before" if event.done else ""
-        self._line(Text(f"{plain(event.model)}: {trials} on {slots}, run {event.run_id}{before}"))
+        self._line(Text(f"{plain(event.model)}: {trials} on {slots}, run {plain(event.run_id)}{before}"))
 
     def _ended(self, event: TrialEnded) -> None:
         board = self._board
@@ -245,7 +245,7 @@ class LiveView:
             elapsed = anyio.current_time() - slot.since
             grid.add_row(
                 Text(f"slot {number}", style="dim"),
-                Text(str(slot.key), style="bold"),
+                Text(plain(str(slot.key)), style="bold"),
                 Text(f"{elapsed:.0f} of {slot.timeout_s:.0f} s"),
                 Text(f"{amount(slot.usage.total_tokens)} tokens · {slot.text}", style="cyan"),
             )

@@ -362,7 +362,7 @@ def _read_line(line: bytes, nuls: int) -> tuple[list[Record], str]:
 
 
 def _what_is_wrong(line: bytes, error: ValueError) -> str:
-    with suppress(msgspec.DecodeError, RecursionError):
+    with suppress(ValueError, RecursionError):
         kind = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("type", b"")
         if (name := msgspec.json.decode(kind, type=str)) not in KINDS:
             return f"no record: of a kind that this release does not know: {name[:MAX_SHOWN_KIND]!a}"

@@ -74,14 +74,16 @@ def derive_result(files: RunFiles) -> Result:
     facts = as_resumed(first, journal.resumed)
     end = journal.finished
     plan = facts.keys
+    planned = set(plan)
+    outcomes = tuple(outcome for outcome in journal.outcomes if outcome.key in planned)
     data = aggregate(
-        model=str(first.config["model"]),
+        model=str(first.config.get("model")),
         run_id=facts.run_id,
         timestamp=end.at if end is not None else facts.created_at,
         plan=plan,
-        outcomes=journal.outcomes,
+        outcomes=outcomes,
         facts={
-            "suite": facts.config["suite"],
+            "suite": facts.config.get("suite"),
             "interrupted": end.interrupted if end is not None else None,
             "stopped": end.stopped if end is not None else "",
             "stop": end.stop.value if end is not None and end.stop is not None else None,
@@ -101,7 +103,7 @@ def derive_result(files: RunFiles) -> Result:
         path=files.aggregate,
         folder=files.folder,
         data=data,
-        outcomes=journal.outcomes,
+        outcomes=outcomes,
         grades=journal.grades,
         planned=len(plan),
         interrupted=end.interrupted if end is not None else None,

@@ -14,6 +14,7 @@ from anyio import get_cancelled_exc_class, move_on_after, to_thread
 from pinchbench.errors import PinchBenchError
 from pinchbench.folders import set_aside
 from pinchbench.model import Outcome, Reason
+from pinchbench.openclaw.disk import is_disk_full
 from pinchbench.openclaw.task_result import Evidence
 from pinchbench.secrets import mask_file, mask_outcome
 from pinchbench.snapshot import keep_workspace
@@ -80,13 +81,17 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
         outcome = replace(blank, note="cancelled")
         raise
     except (OSError, PinchBenchError) as error:
-        outcome = replace(blank, reason=Reason.WORKSPACE_FAILED, note=str(error)[:MAX_NOTE])
+        outcome = replace(blank, reason=_of_ours(error, Reason.WORKSPACE_FAILED), note=str(error)[:MAX_NOTE])
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
         outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
         with move_on_after(MASK_LIMIT_S, shield=True):
             await to_thread.run_sync(_mask_evidence, evidence, place.secrets, abandon_on_cancel=True)
         done(mask_outcome(replace(_awake(outcome), ended_at=time.time()), place.secrets))
+
+
+def _of_ours(error: Exception, otherwise: Reason) -> Reason:
+    return Reason.DISK_FULL if isinstance(error, OSError) and is_disk_full(error) else otherwise
 
 
 def _awake(outcome: Outcome) -> Outcome:
@@ -120,7 +125,9 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
         not_kept = await to_thread.run_sync(keep_workspace, workspace, result.evidence.workspace)
     except OSError as error:
         return replace(
-            outcome, reason=Reason.EVIDENCE_LOST, note=f"the workspace could not be kept: {error}"[:MAX_NOTE]
+            outcome,
+            reason=_of_ours(error, Reason.EVIDENCE_LOST),
+            note=f"the workspace could not be kept: {error}"[:MAX_NOTE],
         )
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
 

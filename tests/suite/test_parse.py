@@ -140,6 +140,13 @@ def test_crlf_and_a_bom_change_nothing() -> None:
     assert parse("\ufeff" + FULL.replace("\n", "\r\n")) == parse(FULL)
 
 
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
+def test_what_only_yaml_takes_for_the_end_of_a_line_does_not_count_as_one(mark: str) -> None:
+    [(line, reason)] = problems(text(f"id: task_x\nname: 'a{mark}{mark}b'\ntimeout_seconds: never"))
+    assert line == 4
+    assert "timeout_seconds" in reason
+
+
 def test_values_that_yaml_would_convert_stay_as_they_were_written() -> None:
     head = """
         id: 007

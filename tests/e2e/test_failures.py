@@ -1,0 +1,177 @@
+"""Providers that fail on real OpenClaw: no failure of theirs is one of the model, and the note tells which it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from pinchbench.model import GradingType, Reason, Task, Turn
+from pinchbench.openclaw import agent as agent_module
+from pinchbench.openclaw.agent import OpenClawAgent, Watch
+from pinchbench.openclaw.credentials import UserState, private_environment
+from pinchbench.openclaw.home import clone, make_template
+from pinchbench.process.supervise import EndReason, Leave, ProcessEnd, ProcessSpec, supervise
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
+
+    from anyio.abc import Listener, SocketStream
+
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.task_result import TaskResult
+    from real_openclaw import UserHome
+
+pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+
+RUN_LIMIT_S = 300.0  # far beyond any test here, on a machine that is busy with others
+PATIENCE = 4  # refusals after which the time is up: 2026.6.5 gives up by itself before, 2026.9.6 would try for minutes
+BASE: dict[str, object] = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m1"}
+CALL = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "exec", "arguments": '{"command": "ls"}'}}
+
+
+@dataclass(kw_only=True)
+class Provider:
+    """An OpenAI-compatible endpoint that makes the agent work `good` times, and refuses every call after that."""
+
+    status: int
+    message: str
+    good: int = 0
+    port: int = 0
+    answered: int = 0
+    refused: int = 0
+    enough: anyio.Event = field(default_factory=anyio.Event)
+
+    async def serve(self, stream: SocketStream) -> None:
+        async with stream:
+            received = BufferedByteReceiveStream(stream)
+            head = (await received.receive_until(b"\r\n\r\n", 65536)).decode()
+            length = re.search(r"^content-length: (\d+)", head, re.IGNORECASE | re.MULTILINE)
+            await received.receive_exactly(int(length[1]) if length else 0)
+            kind, body = self.reply()
+            status = 200 if kind == "text/event-stream" else self.status
+            headers = f"content-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close"
+            await stream.send(f"HTTP/1.1 {status} -\r\n{headers}\r\n\r\n".encode() + body)
+
+    def reply(self) -> tuple[str, bytes]:
+        if self.answered < self.good:
+            self.answered += 1
+            chunks: list[dict[str, object]] = [
+                {**BASE, "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [CALL]}}]},
+                {**BASE, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+            ]
+            lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+            return "text/event-stream", f"{lines}data: [DONE]\n\n".encode()
+        self.refused += 1
+        if self.refused == PATIENCE:
+            self.enough.set()
+        return "application/json", json.dumps({"error": {"message": self.message}}).encode()
+
+
+@asynccontextmanager
+async def _running(provider: Provider) -> AsyncGenerator[None]:
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+        provider.port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_serve, listener, provider)
+            yield
+            group.cancel_scope.cancel()
+
+
+async def _serve(listener: Listener[SocketStream], provider: Provider) -> None:
+    await listener.serve(provider.serve)
+
+
+def _until(enough: anyio.Event) -> Callable[..., object]:
+    """Like `supervise`, but the time is up when the provider has been asked often enough, however slow the machine is."""
+
+    async def run(spec: ProcessSpec, *, timeout_s: float, leave: Leave) -> ProcessEnd:
+        own = Leave(hurry=leave.hurry)
+
+        async def wait() -> None:
+            await enough.wait()
+            own.stop.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            end = await supervise(spec, timeout_s=timeout_s, leave=own)
+            group.cancel_scope.cancel()
+        return replace(end, reason=EndReason.TIMED_OUT) if end.reason is EndReason.STOPPED else end
+
+    return run
+
+
+async def _try(openclaw: OpenClaw, folder: Path, provider: Provider, told: list[int]) -> TaskResult:
+    entry: dict[str, object] = {
+        "baseUrl": f"http://127.0.0.1:{provider.port}/v1",
+        "apiKey": "sk-local",
+        "api": "openai-completions",
+        "models": [{"id": "m1", "name": "m1", "contextWindow": 120_000, "maxTokens": 8192}],
+    }
+    template = await make_template(
+        folder / "homes" / "template",
+        openclaw=openclaw,
+        model="mock/m1",
+        user=UserState(),
+        env=private_environment(os.environ),
+        provider=("mock", entry),
+    )
+    for name in ("work", "evidence"):
+        (folder / name).mkdir()
+    task = Task(
+        task_id="task_a",
+        name="",
+        category="",
+        grading_type=GradingType.LLM_JUDGE,
+        prompt="",
+        turns=(Turn(prompt="What is here?"),),
+        timeout_s=RUN_LIMIT_S,
+    )
+    agent = OpenClawAgent(openclaw=openclaw, home=clone(template, folder / "homes" / "slot-1"))
+    watch = Watch(rate_limited=lambda: told.append(provider.refused))
+    return await agent.execute_task(task, workspace=folder / "work", evidence=folder / "evidence", watch=watch)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "good"),
+    [
+        (401, "Incorrect API key provided.", 0),
+        (402, "Insufficient credits. Add more to go on.", 0),
+        (429, "Rate limit reached for m1.", 0),
+        (429, "Rate limit reached for m1.", 1),
+        (500, "The server had an error.", 0),
+    ],
+)
+async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_what(
+    openclaw: OpenClaw,
+    home: UserHome,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    status: int,
+    message: str,
+    good: int,
+) -> None:
+    del home  # only that nobody's own OpenClaw is touched
+    provider = Provider(status=status, message=message, good=good)
+    told: list[int] = []
+    monkeypatch.setattr(agent_module, "supervise", _until(provider.enough))
+
+    async with _running(provider):
+        result = await _try(openclaw, tmp_path, provider, told)
+
+    assert (result.reason, result.usage.requests) == (Reason.PROVIDER_ERROR, good), result.note
+    assert result.note.startswith(f"{status} {message}")
+    assert len(told) == result.rate_limits
+    assert bool(result.rate_limits) == (status == 429)
+    if openclaw.version == "2026.9.6" and status == 429:
+        assert result.rate_limits >= PATIENCE - 1  # of which its transcript says nothing
+        assert told[0] < PATIENCE  # while it still tried
