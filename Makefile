@@ -10,8 +10,8 @@ JOBS ?= 2
 
 help:
 	@echo "make demo   run the bundled tasks on real OpenClaw with the built-in scripted model"
-	@echo "make test   every check and test, on both OpenClaw releases (about 20 minutes on two cores)"
-	@echo "make check  all but real OpenClaw (about two minutes)"
+	@echo "make test   every check and test, on both OpenClaw releases (about 40 minutes on two cores)"
+	@echo "make check  all but real OpenClaw and the long kills (some minutes)"
 	@echo "make e2e    only the tests on real OpenClaw"
 	@echo "make bench  the benchmarks of tests/bench, printed as tables"
 	@echo "make chaos  a run of 200 trials, killed 100 times at random moments and resumed each time (about ten minutes)"
@@ -49,13 +49,15 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 check: lint
-	$(BIN)/pytest -n $(JOBS) -m "not openclaw"
+	$(BIN)/pytest -n $(JOBS) -m "not openclaw and not chaos"
 
 e2e: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
 	$(BIN)/pytest -m openclaw tests/e2e
 
-test: check e2e
+test: check
+	$(BIN)/pytest -n $(JOBS) -m chaos
+	$(MAKE) e2e
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/flood_memory.py

@@ -298,6 +298,12 @@ class Ungraded(StrEnum):
     JUDGE_REFUSED = "judge_refused"
     JUDGE_UNREADABLE = "judge_unreadable"
     GRADER_BUG = "grader_bug"
+    DISK_FULL = "disk_full"
+
+    @property
+    def passes(self) -> bool:
+        """Whether grading the trial again may give a score: nothing is wrong with the task, its trial or its judge."""
+        return self in (Ungraded.DISK_FULL, Ungraded.CHECK_NOT_STARTED, Ungraded.JUDGE_UNREACHABLE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,6 +18,7 @@ from anyio import from_thread, move_on_after, to_thread
 
 from pinchbench.folders import remove_folder
 from pinchbench.model import CheckGrade, Ungraded
+from pinchbench.openclaw.disk import find_full, is_disk_full
 from pinchbench.openclaw.transcript import writable
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
 from pinchbench.snapshot import ArchiveLostError, restore_workspace
@@ -106,10 +107,14 @@ async def run_check(job: CheckJob) -> CheckGrade:
     try:
         place = _make_place(job.scratch)
         grade = await _run(job, place)
+        # what a check says that could write nothing may be the disk's fault, even where it gives points
+        if full := await to_thread.run_sync(find_full, (job.scratch, job.log.parent)):
+            grade = _ungraded(Ungraded.DISK_FULL, f"the check had no room: {full}")
     except ArchiveLostError as error:
         grade = _ungraded(Ungraded.EVIDENCE_LOST, str(error))
     except OSError as error:
-        grade = _ungraded(Ungraded.CHECK_NOT_STARTED, f"the check could not be prepared: {error}")
+        why = Ungraded.DISK_FULL if is_disk_full(error) else Ungraded.CHECK_NOT_STARTED
+        grade = _ungraded(why, f"the check could not be prepared: {error}")
     finally:
         left = ""
         if place is not None:

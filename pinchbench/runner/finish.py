@@ -56,7 +56,8 @@ class Result:
     @property
     def unfinished(self) -> int:
         """How many trials `resume` would run or grade."""
-        ended = sum(one.reason.counts and one.key in self.grades for one in self.outcomes)
+        graded = (self.grades.get(one.key) for one in self.outcomes if one.reason.counts)
+        ended = sum(one is not None and (one.ungraded is None or not one.ungraded.passes) for one in graded)
         return self.planned - ended
 
     def _is_graded(self, key: TrialKey) -> bool:
@@ -72,14 +73,17 @@ def derive_result(files: RunFiles) -> Result:
     first = read_facts(files.provenance)
     journal = read_journal(files.journal)
     facts = as_resumed(first, journal.resumed)
-    end = journal.finished
     plan = facts.keys
+    finished = journal.finished
+    done = {one.key for one in journal.outcomes if one.reason.counts} & journal.graded
+    # a signal or a limit that came when all was done has ended nothing
+    end = finished if len(done) < len(plan) else None
     planned = set(plan)
     outcomes = tuple(outcome for outcome in journal.outcomes if outcome.key in planned)
     data = aggregate(
         model=str(first.config.get("model")),
         run_id=facts.run_id,
-        timestamp=end.at if end is not None else facts.created_at,
+        timestamp=finished.at if finished is not None else facts.created_at,
         plan=plan,
         outcomes=outcomes,
         facts={

@@ -80,9 +80,10 @@ class _Left:
     @classmethod
     def of(cls, facts: RunFacts, journal: Journal) -> _Left:
         ended = {outcome.key for outcome in journal.outcomes if outcome.reason.counts}
+        graded = journal.graded
         return cls(
             keys=tuple(key for key in facts.keys if key not in ended),
-            ungraded=tuple(key for key in facts.keys if key in ended and key not in journal.grades),
+            ungraded=tuple(key for key in facts.keys if key in ended and key not in graded),
         )
 
 

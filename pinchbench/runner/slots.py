@@ -120,6 +120,8 @@ def secrets_of(*names: str | None, is_demo: bool = False) -> tuple[str, ...]:
 def own_homes(run_folder: Path) -> None:
     """Make the folder of the homes and write down whose they are."""
     homes = run_folder / HOMES
+    # what an earlier runner of this run has left: whoever goes on with a run holds its journal's lock
+    remove_folder(homes, last=OWNER)
     homes.mkdir(mode=0o700)
     fresh = homes / f"{OWNER}.new"
     fresh.write_text(identity(), encoding="utf-8")

@@ -324,3 +324,25 @@ async def test_a_cancelled_run_goes_on_and_can_be_cancelled_and_go_on_again(tmp_
             result = await resume(again(config), observer=let_all_go)
     assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED] * 3
     assert started(config) == ["task_a", "task_b", "task_b", "task_c", "task_c"]
+
+
+async def test_homes_that_a_runner_left_without_its_name_on_them_do_not_keep_the_run_from_going_on(
+    tmp_path: Path,
+) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_b"))
+        (config.run_root / run / ".homes").mkdir(mode=0o700)
+        assert (await resume(again(config))).complete
+
+
+async def test_a_signal_that_came_when_all_was_done_has_interrupted_nothing(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        path = journal_of(config)
+        path.write_bytes(path.read_bytes().replace(b'"interrupted":null', b'"interrupted":"SIGINT"'))
+        result = await resume(again(config, run))
+    assert result.interrupted is None
+    assert result.data["interrupted"] is None

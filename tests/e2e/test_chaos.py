@@ -1,0 +1,72 @@
+"""The bundled suite on real OpenClaw, killed five times and resumed each time: it comes to the scores of a run in peace."""
+
+from __future__ import annotations
+
+from random import Random
+from signal import SIGKILL
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import to_thread
+
+from chaos.blows import Blow, Moment
+from chaos.campaign import Campaign, result_of
+from chaos.ledger import Findings, scores
+from chaos.session import Place
+from fake_judge import fake_judge, good
+from fakes import NEW_RELEASE
+from pinchbench.openclaw.install import cache_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.openclaw.command import OpenClaw
+
+pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+
+TASKS = ("sanity", "calendar", "shipment_audit", "rota_repair", "workshop_memory", "outage_brief")
+KILLS = 5  # each costs another set-up, so that one release has to do
+ANYWHERE_S = 20.0  # about as long as a set-up
+AT_WORK_S = 8.0  # about as long as a trial
+
+
+def blows(rng: Random) -> list[Blow]:
+    """One at any time, some while agents run, and some when a trial has just ended and must not be lost."""
+    anywhere = Blow(moment=Moment.CLOCK, count=0, after_s=rng.uniform(0, ANYWHERE_S), first=SIGKILL)
+    at_work = [
+        Blow(moment=Moment.START, count=rng.randint(1, 2), after_s=rng.uniform(0, AT_WORK_S), first=SIGKILL)
+        for _ in range(2)
+    ]
+    at_ends = [
+        Blow(moment=Moment.END, count=1, after_s=after_s, first=SIGKILL) for after_s in (0.0, rng.uniform(0, AT_WORK_S))
+    ]
+    return [anywhere, *at_work, *at_ends]
+
+
+def torment(place: Place, findings: Findings) -> None:
+    """Hit the run until the blows are used up or it is whole."""
+    rng = Random(place.options[1])
+    waiting = blows(rng)
+    rng.shuffle(waiting)
+    campaign = Campaign(place, findings, has_calls=False)
+    while not campaign.is_over and (waiting or not findings.bad):
+        campaign.go_on(blow=waiting.pop() if waiting else None)
+    campaign.close(None)
+
+
+@pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
+async def test_a_run_that_is_killed_five_times_gives_every_task_its_score_and_runs_none_twice(
+    openclaw: OpenClaw, tmp_path: Path
+) -> None:
+    findings = Findings()
+    async with fake_judge(good(1.0)) as judge:
+        options = ("--model=demo/oracle", f"--openclaw={openclaw.version}", "--concurrency=2", "--no-judge-cache")
+        judging = ("--judge=judge-1", f"--judge-base-url={judge.base_url}")
+        place = Place(folder=tmp_path, options=(*options, *judging), cache=cache_dir())
+        await to_thread.run_sync(torment, place, findings)
+    assert findings.bad == []
+    assert findings.kills == KILLS
+    assert findings.ends >= 6
+    assert scores(result_of(place)) == {
+        f"task_{number:02}_{name}": ("completed", "1.00") for number, name in enumerate(TASKS)
+    }
