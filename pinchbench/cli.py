@@ -229,19 +229,19 @@ _RESUME_SETTINGS = (
     _setting("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="For the whole run."),
     _setting("--max-tokens", type=click.IntRange(1), metavar="N", help="For the whole run."),
     _setting("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="From now on."),
-    _setting("--model", help="Another model than the run's; to be accepted."),
-    _setting("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="To be accepted where it differs."),
+    _setting("--model", help="Another model than the run's needs --accept-changes."),
+    _setting("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="Another value than the run's needs --accept-changes."),
     _setting("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True),
-             help="To be accepted where it differs."),
-    _setting("--base-url", metavar="URL", help="To be accepted where it differs."),
+             help="Another value than the run's needs --accept-changes."),
+    _setting("--base-url", metavar="URL", help="Another value than the run's needs --accept-changes."),
     _setting("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key."),
-    _setting("--judge", metavar="MODEL", help="To be accepted where it differs, and so are its other options."),
+    _setting("--judge", metavar="MODEL", help="Another judge than the run's needs --accept-changes; so do its options."),
     _setting("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
     _setting("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
     _setting("--judge-votes", type=click.IntRange(1, limits.MAX_VOTES), help="How often the judge is asked."),
     _setting("--judge-concurrency", type=click.IntRange(1, limits.MAX_JUDGE_CONCURRENCY), help="Calls at once."),
     _setting("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
-    _setting("--retry-timeouts", is_flag=True, help="To be accepted where it differs."),
+    _setting("--retry-timeouts", is_flag=True, help="Another value than the run's needs --accept-changes."),
     _setting("--no-fail-fast", is_flag=True, help="Go on whatever fails."),
     _setting("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come."),
 )  # fmt: skip
@@ -271,7 +271,7 @@ def resume(
     """Go on with a run that was ended early, whatever ended it.
 
     RUN is a run's id, its folder, or its results file; without it, the newest unfinished run. Trials that have
-    finished are not run again. Settings are those of the run, unless given here.
+    finished are not run again. Settings are those of the run, unless given here; the environment changes none.
 
     \b
     pinchbench-async resume
@@ -301,6 +301,8 @@ def _watched(work: Callable[..., Coroutine[Any, Any, Result]], *, last_words: st
         console = report_console(writer)
         view = LiveView(console, is_full=writer.is_full)
         result = anyio.run(partial(work, observer=view.watch, handle_signals=True))
+        # all is done and saved: an impatient Ctrl-C must not cost the words on where it is and how to go on
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         writer.be_patient(END_LIMIT_S)
         view.say_left_out()
         print_summary(console, result.data, result.outcomes, result.grades, folder=result.folder)
@@ -315,7 +317,11 @@ def _how_to_go_on(result: Result) -> str:
     """The command that goes on with a run, ready to be copied."""
     elsewhere = result.path.parent != limits.DEFAULT_OUTPUT_DIR.absolute()
     where = shlex.quote(str(result.folder)) if elsewhere else result.run_id
-    return f"{result.unfinished} of {result.planned} trials are left; go on with: pinchbench-async resume {where}"
+    left = f"{result.unfinished} of {result.planned} trials are left"
+    if result.stop is Stop.BUDGET:
+        option = result.stopped.split(" ", 1)[0]
+        return f"{left}; go on, within a higher limit, with: pinchbench-async resume {where} {option} …"
+    return f"{left}; go on with: pinchbench-async resume {where}"
 
 
 def _leave(result: Result, *, as_json: bool) -> None:

@@ -437,10 +437,11 @@ class TrialGraded:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaceChanged:
-    """How many trials may run at once has changed; 0 while the run is paused. `why` is a sentence."""
+    """How many trials may run at once has changed; 0 while the run is paused, or `is_end`. `why` is a sentence."""
 
     limit: int
     why: str
+    is_end: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

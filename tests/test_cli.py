@@ -494,8 +494,8 @@ def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on
 
     assert done.returncode == 8, done.stderr
     assert "Stopped early (budget): --max-tokens 300" in done.stderr
-    [command] = re.findall(r"go on with: pinchbench-async (.*)$", done.stderr, re.MULTILINE)
-    again = _pinchbench(*command.split(), "--max-tokens", "30000", "--json", cwd=tmp_path)
+    [command] = re.findall(r"within a higher limit, with: pinchbench-async (.*) …$", done.stderr, re.MULTILINE)
+    again = _pinchbench(*command.split(), "30000", "--json", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["counts"]["success"] == 3
     assert "3 trials on 2 slots" not in again.stderr
@@ -505,6 +505,7 @@ def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on
     whole = _pinchbench("resume", done.stdout.strip(), cwd=tmp_path)
     assert whole.returncode == 0
     assert whole.stdout == done.stdout
+    assert "Nothing is left to run or to grade." in whole.stderr
 
 
 def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: Path) -> None:
@@ -512,7 +513,7 @@ def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: 
     done = _pinchbench(*args, "--json", cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert re.search(r"provider_error +task_0 .*, will be tried again +503 unavailable", done.stderr)
+    assert re.search(r"provider_error +task_0 .*, to be tried again +503 unavailable", done.stderr)
     assert re.search(r"completed +task_0, attempt 2 ", done.stderr)
     assert "Retries: 1 trial tried again (1 further attempt); 1 of them count now" in done.stderr
     assert json.loads(done.stdout)["retries"]["recovered"] == 1

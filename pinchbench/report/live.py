@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 from anyio import EndOfStream, move_on_after
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 REFRESH_S = 0.25
+MAX_KEY_WIDTH = 32  # columns of a trial's name beside what it does
 STYLES = {Status.SUCCESS: "green", Status.TIMEOUT: "yellow", Status.ERROR: "red"}
 
 
@@ -92,7 +94,7 @@ class _Board:
         ended = self.ended.values()
         good = sum(outcome.status is Status.SUCCESS for outcome in ended)
         left_out = sum(not outcome.reason.counts for outcome in ended)
-        parts = [f"{self.done} of {self.trials} done"]
+        parts = [*filter(None, (self.pace,)), f"{self.done} of {self.trials} done"]
         if self.done_before:
             parts.append(f"{self.done_before} of them before")
         parts += [f"{good} completed", f"{len(ended) - good - left_out} failed"]
@@ -105,7 +107,7 @@ class _Board:
         if mean:
             parts.append(mean)
         usage = self.usage
-        return f"{', '.join(parts)} · {amount(usage.total_tokens)} tokens · ${usage.cost_usd:.4f}{self.pace}"
+        return f"{', '.join(parts)} · {amount(usage.total_tokens)} tokens · ${usage.cost_usd:.4f}"
 
 
 def outcome_text(outcome: Outcome, *, retried: bool = False) -> Text:
@@ -117,7 +119,7 @@ def outcome_text(outcome: Outcome, *, retried: bool = False) -> Text:
         f"  {plain(str(outcome.key))}{again}  {duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens"
     )
     if retried:
-        text.append(", will be tried again")
+        text.append(", to be tried again")
     if outcome.note:
         text.append(f"  {plain(outcome.note, width=160)}", style="dim")
     return text
@@ -139,8 +141,10 @@ def grade_text(grade: Grade) -> Text:
     return text
 
 
-def _pace(limit: int) -> str:
-    return f"{limit} at once" if limit else "paused"
+def _pace(event: PaceChanged) -> str:
+    if event.limit:
+        return f"{event.limit} at once"
+    return "stopped" if event.is_end else "paused"
 
 
 def check_alone(grade: Grade) -> float | None:
@@ -200,8 +204,9 @@ class LiveView:
                 board.graded[event.grade.key] = event.grade
                 self._line(grade_text(event.grade))
             case PaceChanged():
-                board.pace = "" if event.limit >= board.most else f" · {_pace(event.limit)}"
-                self._line(Text(f"{'paused' if event.limit == 0 else 'pace':>17}  {plain(event.why)}", style="yellow"))
+                board.pace = "" if event.limit >= board.most else _pace(event)
+                label = _pace(event) if event.limit == 0 else "pace"
+                self._line(Text(f"{label:>17}  {plain(event.why)}", style="yellow"))
             case Notice():
                 self._line(Text(plain(event.text)))
 
@@ -238,16 +243,17 @@ class LiveView:
         self._console.print(Text.assemble((time.strftime("%H:%M:%S  "), "dim"), text), soft_wrap=True, highlight=False)
 
     def _render(self) -> RenderableType:
-        grid = Table.grid(padding=(0, 1))
+        # the last row stands by itself: it is long, and would take the room of the slots' columns
+        grid = Table.grid(padding=(0, 1), expand=True)
         for column in range(4):
             grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1 if column == 3 else None)  # noqa: PLR2004
         for number, slot in sorted(self._board.slots.items()):
             elapsed = anyio.current_time() - slot.since
             grid.add_row(
                 Text(f"slot {number}", style="dim"),
-                Text(plain(str(slot.key)), style="bold"),
+                Text(plain(str(slot.key), width=MAX_KEY_WIDTH), style="bold"),
                 Text(f"{elapsed:.0f} of {slot.timeout_s:.0f} s"),
                 Text(f"{amount(slot.usage.total_tokens)} tokens · {slot.text}", style="cyan"),
             )
-        grid.add_row(Text("run", style="dim"), Text(""), Text(""), Text(self._board.totals()))
-        return grid
+        totals = Text.assemble(("run ", "dim"), self._board.totals(), no_wrap=True, overflow="ellipsis")
+        return Group(grid, totals)

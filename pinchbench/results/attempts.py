@@ -58,6 +58,23 @@ def trial_attempts(records: Iterable[Record]) -> dict[TrialKey, TrialAttempts]:
     return {key: TrialAttempts(outcomes=tuple(ended)) for key, ended in outcomes.items() if ended}
 
 
+def promised_retries(records: Iterable[Record]) -> dict[TrialKey, int]:
+    """The trials whose last attempt was to be followed by another that has not ended by itself, with the retries so far."""
+    promised: dict[TrialKey, int] = {}
+    for record in records:
+        match record:
+            case RunResumed(tasks=changed):
+                promised = {key: retries for key, retries in promised.items() if key.task_id not in changed}
+            case TrialFinished(outcome=outcome, retried=retried) if outcome.reason.ending is not Ending.INTERRUPTED:
+                if retried:
+                    promised[outcome.key] = promised.get(outcome.key, 0) + 1
+                else:
+                    promised.pop(outcome.key, None)
+            case _:
+                pass
+    return promised
+
+
 def next_attempts(records: Iterable[Record]) -> dict[TrialKey, int]:
     """The number of the next attempt at each trial that has ended by itself before; the others go on with 1.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +12,6 @@ from pinchbench.model import GradingType, TrialKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pinchbench.results.records import RunResumed
 
@@ -43,6 +43,13 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     tasks: dict[str, TaskFacts]
     plan: list[tuple[str, int]]
     timezone: str = ""
+
+    def __post_init__(self) -> None:
+        """Check what other files and folders are found by; what ValueError says is part of `read_facts`' sentence."""
+        if Path(self.run_id).name != self.run_id or self.run_id in ("", ".."):
+            raise ValueError("its run_id is no name")
+        if not self.suite.get("folder"):
+            raise ValueError("it does not say where its suite is")
 
     @property
     def keys(self) -> tuple[TrialKey, ...]:

@@ -242,9 +242,10 @@ class Journal:
         return {key: grade for (key, attempt), grade in given.items() if counting.get(key, attempt) == attempt}
 
     @property
-    def graded(self) -> frozenset[TrialKey]:
-        """The trials that need no other grade: they have a score, or none for a reason that does not pass."""
-        return frozenset(key for key, one in self.grades.items() if one.ungraded is None or not one.ungraded.passes)
+    def graded(self) -> frozenset[tuple[TrialKey, int]]:
+        """The attempts that need no other grade: they have a score, or none for a reason that does not pass."""
+        given = self.attempt_grades.items()
+        return frozenset(which for which, one in given if one.ungraded is None or not one.ungraded.passes)
 
     @property
     def attempt_grades(self) -> dict[tuple[TrialKey, int], Grade]:

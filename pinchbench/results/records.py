@@ -44,11 +44,12 @@ class GradeGiven(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_fie
 
 
 class PaceSet(msgspec.Struct, frozen=True, kw_only=True, tag="pace", tag_field="type"):
-    """How many trials may run at once from now on; 0 while the run is paused. `why` is a sentence."""
+    """How many trials may run at once from now on; 0 while the run is paused, or `is_end`. `why` is a sentence."""
 
     at: float
     limit: int
     why: str
+    is_end: bool = False
 
 
 class RunFinished(msgspec.Struct, frozen=True, kw_only=True, tag="run_finished", tag_field="type"):
@@ -68,7 +69,7 @@ class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", t
     """A runner goes on with a run; `trials` are left to be run.
 
     `config` and `versions` hold from here on, as in run.json. `tasks` holds the tasks that have changed, as they are now:
-    what was run of them before counts no more. `changes` names in words what differs from the run so far.
+    what was run of them before counts no more. `gone` are those that are no longer in the suite. `changes` names in words what differs from the run so far.
     """
 
     at: float
@@ -76,6 +77,7 @@ class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", t
     config: dict[str, object]
     versions: dict[str, str]
     tasks: dict[str, TaskFacts] = {}
+    gone: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
 

@@ -99,14 +99,17 @@ def find_run(name: str, output_dir: Path) -> RunFiles:
     Raises ResultsError, naming the newest runs of the output folder, when there is none or more than one.
     """
     path = Path(name)
-    beside = [path.with_suffix("")] if path.suffix == ".json" else []  # its aggregate
-    within = [path.parent] if path.is_file() else []
-    for folder in (path, *beside, *within):
-        if (folder / RUN_JSON).is_file():
-            found = folder.resolve()
-            return RunFiles(output_dir=found.parent, name=found.name)
-    if path.exists():
-        raise ResultsError(f"{path} is no run: there is no {RUN_JSON}.")
+    try:
+        beside = [path.with_suffix("")] if path.suffix == ".json" else []  # its aggregate
+        within = [path.parent] if path.is_file() else []
+        for folder in (path, *beside, *within):
+            if (folder / RUN_JSON).is_file():
+                found = folder.resolve()
+                return RunFiles(output_dir=found.parent, name=found.name)
+        if path.exists():
+            raise ResultsError(f"{path} is no run: there is no {RUN_JSON}.")
+    except OSError as error:
+        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
     runs = _names(output_dir)
     fitting = [run for run in runs if run == name or run.endswith(f"_{name}")]
     if len(fitting) > 1:

@@ -17,7 +17,7 @@ from anyio import create_memory_object_stream, create_task_group, current_time, 
 from pinchbench.errors import RunInterruptedError
 from pinchbench.folders import private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
-from pinchbench.model import Event, PaceChanged, RunBegan, TrialGraded
+from pinchbench.model import Event, RunBegan, TrialGraded
 from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.openclaw.probe import ask_message_file, node_version, release_warning
 from pinchbench.process.leftovers import end_orphaned
@@ -52,7 +52,7 @@ from pinchbench.runner.slots import (
 from pinchbench.runner.throttle import Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -135,11 +135,17 @@ class _Bench:
         if self._resumption is None:
             await to_thread.run_sync(create_run, self._files.output_dir, self._files.name)
         began = self._resumption is not None
+        owned = False
         try:
-            await to_thread.run_sync(end_orphaned)
-            await to_thread.run_sync(sweep_homes, root)
-            await to_thread.run_sync(own_homes, run_folder)
             async with AsyncExitStack() as stack:
+                # the lock comes first: from here on the run, and its homes, are nobody else's
+                journal = self._resumption.journal if self._resumption is not None else None
+                if journal is None:
+                    journal = stack.enter_context(JournalWriter(self._files.journal))
+                await to_thread.run_sync(end_orphaned)
+                await to_thread.run_sync(sweep_homes, root)
+                await to_thread.run_sync(own_homes, run_folder)
+                owned = True
                 scripted = await self._scripted(stack)
                 judge: Judge | None = None
                 with self._interrupt.setup:
@@ -158,16 +164,14 @@ class _Bench:
                 self._interrupt.last_words = (
                     f"{LEAVING} `pinchbench-async resume {self._run_id}` goes on with the rest."
                 )
-                journal = self._resumption.journal if self._resumption is not None else None
-                if journal is None:
-                    journal = stack.enter_context(JournalWriter(self._files.journal))
                 scratch = await to_thread.run_sync(private_folder, run_folder / HOMES / SCRATCH)
                 grader = Grader(judge=judge, scratch=scratch, secrets=self._secrets)
                 await self._trials(journal, first, openclaw=openclaw, homes=homes, scripted=scripted, grader=grader)
             result = await to_thread.run_sync(derive_result, self._files)
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-                await to_thread.run_sync(remove_homes, run_folder, abandon_on_cancel=True)
+                if owned:
+                    await to_thread.run_sync(remove_homes, run_folder, abandon_on_cancel=True)
                 if not began:
                     await to_thread.run_sync(_delete_run, run_folder, self._files, abandon_on_cancel=True)
         for problem in result.problems:
@@ -197,7 +201,9 @@ class _Bench:
         releases = versions(openclaw, node)
         changes = accept_releases(resumption, releases) if resumption is not None else ()
         if prepared.slots:
-            self._audience.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} slots.")
+            self._audience.tell(
+                f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {'slot' if prepared.slots == 1 else 'slots'}."
+            )
         if any(is_long(turn.prompt) for attempt in prepared.attempts for turn in attempt.trial.task.turns):
             openclaw = await ask_message_file(openclaw)
         homes: tuple[Home, ...] = ()
@@ -230,6 +236,7 @@ class _Bench:
             config=plain_config(self._config),
             versions=releases,
             tasks=dict(resumption.tasks),
+            gone=resumption.gone,
             changes=changes,
         )
 
@@ -279,14 +286,15 @@ class _Bench:
                 timezone=timezone_name(),
                 secrets=self._secrets,
             )
-            async with create_task_group() as pipeline:
-                pipeline.start_soon(self._grade, grader, waiting, records.clone())
-                with jobs:
-                    for trial, outcome in prepared.ungraded:
-                        jobs.send_nowait(
-                            grade_job(self._run_id, self._files, trial.task, outcome, timezone=timezone_name())
-                        )
-                    await _agents(pool, dispatcher, homes, jobs, records)
+            async with create_task_group() as watch:
+                watch.start_soon(dispatcher.watch)
+                async with create_task_group() as pipeline:
+                    pipeline.start_soon(self._grade, grader, waiting, records.clone())
+                    with jobs:
+                        for job in self._left_to_grade():
+                            jobs.send_nowait(job)
+                        await _agents(pool, homes, jobs, records)
+                watch.cancel_scope.cancel()
             how = RunFinished(
                 at=time.time(),
                 interrupted=self._interrupt.signal_name,
@@ -302,9 +310,8 @@ class _Bench:
         def jitter() -> float:
             return random.uniform(0.5, 1.5)  # noqa: S311 - so that retries of many runs do not come at once
 
-        def pace(limit: int, why: str) -> None:
-            hand_over(records, PaceSet(at=time.time(), limit=limit, why=why))
-            self._audience.emit(PaceChanged(limit=limit, why=why))
+        def pace(limit: int, why: str, *, is_end: bool = False) -> None:
+            hand_over(records, PaceSet(at=time.time(), limit=limit, why=why, is_end=is_end))
 
         limits = Limits(max_cost_usd=config.max_cost, max_tokens=config.max_tokens, max_hours=config.max_hours)
         return Dispatcher(
@@ -314,6 +321,7 @@ class _Bench:
                 retry_timeouts=config.retry_timeouts,
                 delay_s=config.retry_delay_s,
                 jitter=jitter,
+                used=prepared.retried,
             ),
             throttle=Throttle(max(1, prepared.slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter),
             breaker=Breaker(
@@ -324,6 +332,12 @@ class _Bench:
             pace=pace,
             tell=self._audience.tell,
         )
+
+    def _left_to_grade(self) -> Iterator[GradeJob]:
+        """What an earlier runner of this run has seen to its end but not graded."""
+        timezone = self._resumption.facts.timezone if self._resumption is not None else ""
+        for trial, outcome in self._prepared.ungraded:
+            yield grade_job(self._run_id, self._files, trial.task, outcome, timezone=timezone)
 
     async def _grade(
         self, grader: Grader, jobs: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
@@ -336,18 +350,14 @@ class _Bench:
 
 async def _agents(
     pool: Pool,
-    dispatcher: Dispatcher,
     homes: Sequence[Home],
     jobs: MemoryObjectSendStream[GradeJob],
     records: MemoryObjectSendStream[Record],
 ) -> None:
     """One worker a home, as long as the dispatcher has attempts for them."""
-    async with create_task_group() as watch:
-        watch.start_soon(dispatcher.watch)
-        async with create_task_group() as workers:
-            for slot, home in enumerate(homes, 1):
-                workers.start_soon(pool.work, slot, home, jobs.clone(), records.clone())
-        watch.cancel_scope.cancel()
+    async with create_task_group() as workers:
+        for slot, home in enumerate(homes, 1):
+            workers.start_soon(pool.work, slot, home, jobs.clone(), records.clone())
 
 
 def _delete_run(run_folder: Path, files: RunFiles) -> None:

@@ -24,6 +24,7 @@ PAUSES = (
     16,
     64,
 )  # in delays. With 10 s that is 14 minutes in all: longer than most outages that pass by themselves
+PAUSES_AT_START = 2  # where nothing has worked yet, a wrong address is as likely as an outage
 SHORT_PAUSE = 0.5  # in delays, where somebody has to do something: one more look, as a provider may err as well
 
 
@@ -149,6 +150,6 @@ class Breaker:
     def _next_pause_s(self, cause: Cause) -> float | None:
         if not cause.passes:
             return self._delay_s * SHORT_PAUSE if self._pauses == 0 else None
-        if self._pauses == len(PAUSES):
+        if self._pauses == (len(PAUSES) if self._works else PAUSES_AT_START):
             return None
         return self._delay_s * PAUSES[self._pauses] * self._jitter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.errors import ChangedError
 from pinchbench.openclaw.install import managed
 from pinchbench.openclaw.probe import find_openclaw
@@ -24,14 +25,17 @@ RELEASES = ("openclaw", "pinchbench_async")
 def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
     """Name every option with another value; both are as they stand in run.json (pure)."""
     for name in MEASURED:
-        yield from _change(name.replace("_", "-"), before.get(name), now.get(name))
+        # an earlier release of this program may not have known the option
+        usual = RunConfig.__dataclass_fields__[name].default
+        yield from _change(name.replace("_", "-"), before.get(name, usual), now.get(name))
     judge, judge_now = before.get("judge"), now.get("judge")
     if not isinstance(judge, dict) or not isinstance(judge_now, dict):
         yield from _change("judge", _judge_name(judge), _judge_name(judge_now))
         return
     for name in JUDGED:
         option = "judge" if name == "model" else f"judge-{name.replace('_', '-')}"
-        yield from _change(option, judge.get(name), judge_now.get(name))
+        usual = JudgeConfig.__dataclass_fields__[name].default
+        yield from _change(option, judge.get(name, usual), judge_now.get(name))
 
 
 def _judge_name(judge: object) -> object:
@@ -71,11 +75,12 @@ async def same_openclaw(choice: str | None, facts: RunFacts | None) -> OpenClaw:
 
     Raises OpenClawError.
     """
-    if choice is None and facts is not None and managed(facts.versions["openclaw"]) is not None:
-        found = await find_openclaw(None)
-        same = found.version == facts.versions["openclaw"]
-        return found if same else await find_openclaw(facts.versions["openclaw"])
-    return await find_openclaw(choice)
+    before = facts.versions.get("openclaw", "") if facts is not None else ""
+    if choice is not None or not before:
+        return await find_openclaw(choice)
+    found = await find_openclaw(None)
+    is_other = found.version != before and managed(before) is not None
+    return await find_openclaw(before) if is_other else found
 
 
 def accept_releases(resumption: Resumption, releases: Mapping[str, str]) -> tuple[str, ...]:
@@ -84,6 +89,10 @@ def accept_releases(resumption: Resumption, releases: Mapping[str, str]) -> tupl
     Raises ChangedError when there are some that nobody has accepted.
     """
     before = resumption.facts.versions
-    changed = [f"{name}: {before[name]} → {releases[name]}" for name in RELEASES if before.get(name) != releases[name]]
+    changed = [
+        f"{name}: {before[name]} → {releases[name]}"
+        for name in RELEASES
+        if name in before and before[name] != releases[name]
+    ]
     require(changed, accepted=resumption.accepts, run=resumption.files.name)
     return (*resumption.changes, *changed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from anyio import Event, create_task_group, move_on_after
@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     from pinchbench.runner.schedule import Schedule
     from pinchbench.runner.throttle import Throttle
 
-BUSY = "The provider has too many requests: {limit} of {most} trials at once for now."
+BUSY = (
+    "The provider has too many requests: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
+)
 BETTER = "The provider keeps up: {limit} of {most} trials at once."
+
+
+class Pace(Protocol):
+    """Hears how many trials may run at once, and why, whenever that changes; 0 in a pause and, for good, at the end."""
+
+    def __call__(self, limit: int, why: str, *, is_end: bool = False) -> None:
+        """Take it. Returns at once."""
 
 
 class Dispatcher:
@@ -42,10 +51,10 @@ class Dispatcher:
         breaker: Breaker,
         budget: Budget,
         interrupt: Interrupt,
-        pace: Callable[[int, str], None],
+        pace: Pace,
         tell: Callable[[str], None],
     ) -> None:
-        """`pace` hears how many trials may run at once whenever that changes, and `tell` gets sentences."""
+        """`tell` gets sentences for the user that change nothing."""
         self._schedule = schedule
         self._throttle = throttle
         self._breaker = breaker
@@ -71,20 +80,20 @@ class Dispatcher:
                 await changed.wait()
         return None
 
-    def ended(self, attempt: Attempt, outcome: Outcome) -> bool:
-        """Take the end of an attempt; whether another one at its trial follows."""
+    def ended(self, attempt: Attempt, outcome: Outcome, record: Callable[[bool], None]) -> None:
+        """Take the end of an attempt; `record` is told whether another one at its trial follows, before what comes of it."""
         now = anyio.current_time()
         began = self._running.pop(attempt.key, now)
         is_probe = self._probe == attempt.key
         if is_probe:
             self._probe = None
         is_spared = is_probe and outcome.reason.ending is Ending.INFRASTRUCTURE
-        retried = self._schedule.ended(attempt, outcome, now, is_spared=is_spared)
+        record(self._schedule.ended(attempt, outcome, now, is_spared=is_spared))
         # what was reported while it ran is long over, and cuts no second time
         told = self._told.pop(attempt.key, 0)
         if outcome.rate_limits > told or (outcome.rate_limits == 0 and is_busy(outcome)):
             self._limited(began, now)
-        elif outcome.reason.counts and outcome.rate_limits == 0 and self._throttle.passed():
+        elif self._has_passed(outcome) and self._throttle.passed() and self._breaker.state == "closed":
             self._pace(self._throttle.limit, BETTER.format(limit=self._throttle.limit, most=self._throttle.most))
         match self._breaker.ended(outcome, now, is_probe=is_probe):
             case Pause(why=why):
@@ -99,7 +108,10 @@ class Dispatcher:
         if outlook := self._budget.outlook(now, self._schedule.waiting):
             self._tell(outlook)
         self._wake()
-        return retried
+
+    @staticmethod
+    def _has_passed(outcome: Outcome) -> bool:
+        return outcome.reason.counts and outcome.rate_limits == 0
 
     def uses(self, attempt: Attempt, usage: Usage) -> None:
         """Take what a running attempt has used so far."""
@@ -168,8 +180,9 @@ class Dispatcher:
         return not why
 
     def _limited(self, began: float, now: float) -> None:
-        if self._throttle.limited(began, now):
-            self._pace(self._throttle.limit, BUSY.format(limit=self._throttle.limit, most=self._throttle.most))
+        if self._throttle.limited(began, now) and self._breaker.state == "closed":
+            limit, most = self._throttle.limit, self._throttle.most
+            self._pace(limit, BUSY.format(limit=limit, most=most, wait_s=self._throttle.not_before - now))
 
     def _cap(self, why: str) -> None:
         """End the run with all that runs, when `why` says that a limit is reached."""
@@ -181,7 +194,7 @@ class Dispatcher:
         """No more attempts; the first reason counts."""
         if not self.stopped:
             self.stopped, self.stop = why, stop
-            self._tell(why)
+            self._pace(0, why, is_end=True)
         self._wake()
 
     def _wake(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pinchbench.config import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Ungraded
 from pinchbench.results.aggregate import aggregate
-from pinchbench.results.attempts import trial_attempts
+from pinchbench.results.attempts import promised_retries, trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import read_journal
 from pinchbench.results.records import GradeGiven
@@ -27,7 +27,8 @@ class Result:
     """What a run came to.
 
     `path` is the aggregate, `folder` holds the journal, run.json and each trial's evidence. `data` is what stands in
-    the aggregate. `outcomes` and `grades` hold of each trial the attempt that counts. `interrupted` names the signal that
+    the aggregate. `outcomes` and `grades` hold of each trial the attempt that counts. `unfinished`
+    says how many trials `resume` would run or grade. `interrupted` names the signal that
     ended the run early, `stopped` says why it ended itself early, and `stop` of which kind that was; `problems` what
     was wrong with the journal.
     """
@@ -39,6 +40,7 @@ class Result:
     outcomes: tuple[Outcome, ...]
     grades: Mapping[TrialKey, Grade]
     planned: int
+    unfinished: int = 0
     interrupted: str | None = None
     stopped: str = ""
     stop: Stop | None = None
@@ -51,14 +53,7 @@ class Result:
         Grades that are missing only because no judge was asked for are no fault of the run.
         """
         ended = len(self.outcomes) == self.planned and all(one.reason.counts for one in self.outcomes)
-        return ended and all(self._is_graded(one.key) for one in self.outcomes)
-
-    @property
-    def unfinished(self) -> int:
-        """How many trials `resume` would run or grade."""
-        graded = (self.grades.get(one.key) for one in self.outcomes if one.reason.counts)
-        ended = sum(one is not None and (one.ungraded is None or not one.ungraded.passes) for one in graded)
-        return self.planned - ended
+        return ended and not self.unfinished and all(self._is_graded(one.key) for one in self.outcomes)
 
     def _is_graded(self, key: TrialKey) -> bool:
         grade = self.grades.get(key)
@@ -74,12 +69,16 @@ def derive_result(files: RunFiles) -> Result:
     journal = read_journal(files.journal)
     facts = as_resumed(first, journal.resumed)
     plan = facts.keys
-    finished = journal.finished
-    done = {one.key for one in journal.outcomes if one.reason.counts} & journal.graded
-    # a signal or a limit that came when all was done has ended nothing
-    end = finished if len(done) < len(plan) else None
     planned = set(plan)
     outcomes = tuple(outcome for outcome in journal.outcomes if outcome.key in planned)
+    finished = journal.finished
+    waiting = promised_retries(journal.records).keys()
+    graded = journal.graded
+    done = {one.key for one in outcomes if one.reason.counts and (one.key, one.attempt) in graded} - waiting
+    gone = {task_id for record in journal.resumed for task_id in record.gone}
+    unfinished = sum(key not in done and key.task_id not in gone for key in plan)
+    # a signal or a limit that came when all was done has ended nothing
+    end = finished if unfinished else None
     data = aggregate(
         model=str(first.config.get("model")),
         run_id=facts.run_id,
@@ -110,6 +109,7 @@ def derive_result(files: RunFiles) -> Result:
         outcomes=outcomes,
         grades=journal.grades,
         planned=len(plan),
+        unfinished=unfinished,
         interrupted=end.interrupted if end is not None else None,
         stopped=end.stopped if end is not None else "",
         stop=end.stop if end is not None else None,

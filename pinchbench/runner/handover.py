@@ -6,11 +6,11 @@ import math
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from anyio import BrokenResourceError, CancelScope, create_memory_object_stream, create_task_group
+from anyio import BrokenResourceError, CancelScope, ClosedResourceError, create_memory_object_stream, create_task_group
 
-from pinchbench.model import TrialEnded, TrialGraded
+from pinchbench.model import PaceChanged, TrialEnded, TrialGraded
 from pinchbench.results.journal import write_records
-from pinchbench.results.records import GradeGiven, Record, TrialFinished
+from pinchbench.results.records import GradeGiven, PaceSet, Record, TrialFinished
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -38,6 +38,8 @@ async def recording(
     def written(record: Record) -> None:
         if isinstance(record, TrialFinished):
             emit(TrialEnded(outcome=record.outcome, retried=record.retried))
+        elif isinstance(record, PaceSet):
+            emit(PaceChanged(limit=record.limit, why=record.why, is_end=record.is_end))
         elif isinstance(record, GradeGiven):
             emit(TrialGraded(grade=record.grade))
 
@@ -57,6 +59,7 @@ async def _write(
 def hand_over(stream: MemoryObjectSendStream[T], item: T) -> None:
     """Give something to whoever is at the other end. Never waits, so that it works in a cancelled scope as well."""
     # The writer is gone only when it failed: then its error ends the run, and is the one to be told. The graders are
-    # gone when the grading was ended: the trial stays without a grade.
-    with suppress(BrokenResourceError):
+    # gone when the grading was ended: the trial stays without a grade. What the writer itself brings up after the last
+    # sender has gone comes too late to matter.
+    with suppress(BrokenResourceError, ClosedResourceError):
         stream.send_nowait(item)

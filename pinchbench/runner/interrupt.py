@@ -78,6 +78,8 @@ class Interrupt:
             # Nobody shows events any more, and a terminal that takes nothing must not hold this up.
             with suppress(OSError):
                 os.set_blocking(STDERR, False)
-                os.write(STDERR, f"{number.name}: {self.last_words}\n".encode())
+                # a live view may have hidden the cursor, and stands in the line
+                fresh = "\x1b[?25h\r\n" if os.isatty(STDERR) else ""
+                os.write(STDERR, f"{fresh}{number.name}: {self.last_words}\n".encode())
             # The sockets to the guardians close with the process: they end their trees within a second.
             os._exit(128 + number)

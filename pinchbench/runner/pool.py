@@ -110,8 +110,10 @@ class Pool:
         self._emit(TrialBegan(slot=slot, key=key, timeout_s=attempt.trial.timeout_s))
 
         def done(outcome: Outcome) -> None:
-            retried = self._dispatcher.ended(attempt, outcome)
-            hand_over(records, TrialFinished(outcome=outcome, retried=retried))
+            def record(retried: bool) -> None:
+                hand_over(records, TrialFinished(outcome=outcome, retried=retried))
+
+            self._dispatcher.ended(attempt, outcome, record)
             if outcome.reason.counts:
                 job = grade_job(self._run_id, self._files, attempt.trial.task, outcome, timezone=self._timezone)
                 hand_over(jobs, job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.config import ORACLE
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
-    from pinchbench.model import Grade, Outcome, Suite, Trial
+    from pinchbench.model import Grade, Outcome, Suite, Trial, TrialKey
     from pinchbench.results.facts import RunFacts, TaskFacts
     from pinchbench.results.journal import JournalWriter
     from pinchbench.results.store import RunFiles
@@ -29,7 +29,7 @@ class Prepared:
 
     `trials` is the whole plan in order, `attempts` what is to be run of it. `ungraded` are the attempts, with their
     outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
-    are all its attempts and grades so far, and `done` counts the trials that need no further attempt. `works`: one of
+    are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the trials that need no further attempt. `works`: one of
     them says something about the model.
     """
 
@@ -41,6 +41,7 @@ class Prepared:
     ungraded: tuple[tuple[Trial, Outcome], ...] = ()
     earlier: tuple[Outcome, ...] = ()
     judged: tuple[Grade, ...] = ()
+    retried: Mapping[TrialKey, int] = field(default_factory=dict)
     done: int = 0
     works: bool = False
 
@@ -63,14 +64,15 @@ class Prepared:
 class Resumption:
     """What is known of a run that is resumed.
 
-    `facts` are those that hold so far, `journal` is open and locked, `tasks` are those that are others now, and
-    `changes` says in words what differs; with `accepts` further changes do no harm.
+    `facts` are those that hold so far, `journal` is open and locked, `tasks` are those that are others now, `gone`
+    the ids of those that are no longer there, and `changes` says in words what differs; with `accepts` further changes do no harm.
     """
 
     facts: RunFacts
     files: RunFiles
     journal: JournalWriter
     tasks: Mapping[str, TaskFacts]
+    gone: tuple[str, ...]
     changes: tuple[str, ...]
     accepts: bool
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,16 +13,17 @@ from typing import TYPE_CHECKING
 import msgspec
 from anyio import create_memory_object_stream, move_on_after, to_thread
 
-from pinchbench.config import JudgeConfig
+from pinchbench.config import DEMO_MODELS, JudgeConfig
 from pinchbench.errors import ConfigError, RunInterruptedError, SuiteError
 from pinchbench.folders import private_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import GradingType, RegradeBegan, TrialGraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.leftovers import end_orphaned
+from pinchbench.results.attempts import trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven, RegradeStarted
+from pinchbench.results.records import GradeGiven, RegradeStarted, RunResumed
 from pinchbench.results.store import find_run
 from pinchbench.runner.audience import Audience
 from pinchbench.runner.finish import Result, derive_result
@@ -32,8 +32,7 @@ from pinchbench.runner.handover import recording
 from pinchbench.runner.interrupt import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.pool import grade_job
-from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, own_homes, remove_homes, sweep_homes
-from pinchbench.secrets import known_secrets
+from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, own_homes, remove_homes, secrets_of, sweep_homes
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.select import select_tasks
 
@@ -61,6 +60,7 @@ class _Regrading:
     run_id: str
     jobs: tuple[GradeJob, ...]
     judge: JudgeConfig | None
+    secrets: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
@@ -99,12 +99,11 @@ async def _run(config: RegradeConfig, files: RunFiles, interrupt: Interrupt, aud
                 judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
             if interrupt.signal is not None:
                 raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
-            names = [plan.judge.api_key_env] if plan.judge is not None and plan.judge.api_key_env else []
             scratch = await to_thread.run_sync(private_folder, folder / HOMES / SCRATCH)
             audience.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
             given = await _grade(
                 plan,
-                Grader(judge=judge, scratch=scratch, secrets=known_secrets(os.environ, names)),
+                Grader(judge=judge, scratch=scratch, secrets=plan.secrets),
                 journal,
                 interrupt,
                 audience,
@@ -115,7 +114,8 @@ async def _run(config: RegradeConfig, files: RunFiles, interrupt: Interrupt, aud
             await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
     for problem in (*result.problems, *_kept(given, result)):
         audience.tell(problem)
-    return replace(result, interrupted=interrupt.signal_name)
+    # why the run ended is no news: this is about its grading
+    return replace(result, interrupted=interrupt.signal_name, stopped="", stop=None)
 
 
 @asynccontextmanager
@@ -161,14 +161,20 @@ def _kept(given: Sequence[Grade], result: Result) -> Iterator[str]:
     """Say which trials could not be graded now and keep the score they had."""
     for grade in given:
         before = result.grades[grade.key]
-        if grade.score is None and grade.ungraded is not None and before.score is not None:
+        if (
+            before.attempt == grade.attempt
+            and grade.score is None
+            and grade.ungraded is not None
+            and before.score is not None
+        ):
             yield f"{grade.key}: {grade.ungraded.value}; its earlier score of {before.score:.2f} stays."
 
 
 def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
     journal = read_journal(files.journal)
-    facts = as_resumed(read_facts(files.provenance), journal.resumed)
-    root = config.tasks_dir or Path(str(facts.suite["folder"]))
+    first = read_facts(files.provenance)
+    facts = as_resumed(first, journal.resumed)
+    root = config.tasks_dir or Path(str(facts.config.get("tasks_dir") or facts.suite["folder"]))
     loaded = load_suite(root, skip_broken=True)
     tasks = {task.task_id: task for task in select_tasks(loaded.suite, config.suite) if task.task_id in facts.tasks}
     if not tasks:
@@ -177,19 +183,28 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
     # a task that was to be mended and is not; broken files of others are nobody's business here
     if broken := [problem for problem in loaded.problems if problem.path.stem in missing]:
         raise SuiteError("\n".join(map(str, broken)))
-    graded = {key for key, grade in journal.grades.items() if grade.score is not None} if config.only_ungraded else ()
-    latest = {outcome.key: outcome for outcome in journal.outcomes}
+    scored = {which for which, grade in journal.attempt_grades.items() if grade.score is not None}
+    attempts = trial_attempts(journal.records)
     jobs = tuple(
         grade_job(facts.run_id, files, tasks[key.task_id], outcome, timezone=facts.timezone)
         for key in facts.keys
-        if key.task_id in tasks and (outcome := latest.get(key)) and outcome.reason.counts and key not in graded
+        if key.task_id in tasks and key in attempts
+        for outcome in attempts[key].outcomes
+        if outcome.reason.counts and not (config.only_ungraded and (key, outcome.attempt) in scored)
     )
     changed = [task_id for task_id, task in tasks.items() if task.digest != facts.tasks[task_id].digest]
     needs_judge = any(job.task.grading_type is not GradingType.AUTOMATED for job in jobs)
+    judge = (config.judge or _last_judge(journal, first)) if needs_judge else None
+    named = facts.config.get("api_key_env")
     return _Regrading(
         run_id=facts.run_id,
         jobs=jobs,
-        judge=(config.judge or _last_judge(journal, facts)) if needs_judge else None,
+        judge=judge,
+        secrets=secrets_of(
+            named if isinstance(named, str) else None,
+            judge.api_key_env if judge is not None else None,
+            is_demo=facts.config.get("model") in DEMO_MODELS,
+        ),
         remarks=tuple(_remarks(changed, missing)),
     )
 
@@ -201,6 +216,8 @@ def _last_judge(journal: Journal, facts: RunFacts) -> JudgeConfig | None:
     for record in journal.records:
         if isinstance(record, RegradeStarted):
             asked = record.judge or asked
+        elif isinstance(record, RunResumed):
+            asked = record.config.get("judge")
         elif isinstance(record, GradeGiven) and record.grade.judge is not None and record.grade.judge.score is not None:
             proven = asked
     last = proven or asked

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,14 +14,16 @@ from anyio import to_thread
 from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import Attempt, Trial
-from pinchbench.results.attempts import next_attempts
+from pinchbench.results.attempts import next_attempts, promised_retries, trial_attempts
 from pinchbench.results.facts import RunFacts, as_resumed, read_facts
 from pinchbench.results.journal import Journal, JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven
 from pinchbench.results.store import find_run, runs_of
+from pinchbench.runner.audience import Audience
 from pinchbench.runner.bench import run_prepared
 from pinchbench.runner.changes import require, setting_changes, task_changes
 from pinchbench.runner.finish import Result, derive_result
+from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.prepare import Prepared, Resumption
 from pinchbench.runner.provenance import plain_config, task_facts
 from pinchbench.suite.load import load_suite
@@ -28,9 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.config import ResumeConfig
-    from pinchbench.model import Task, TrialKey
+    from pinchbench.model import Outcome, Task, TrialKey
     from pinchbench.results.store import RunFiles
     from pinchbench.runner.audience import Observer
+
+
+FOR_A_SESSION: Mapping[str, object] = MappingProxyType({"max_hours": None, "verbose": False})
+NOTHING_LEFT = "Nothing is left to run or to grade."
 
 
 async def resume(config: ResumeConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
@@ -45,10 +53,13 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
     """
     files = await to_thread.run_sync(_find, config)
     # the lock comes first: what is read from here on stays as it is
-    with await to_thread.run_sync(lambda: JournalWriter(files.journal, go_on=True)) as journal:
+    with JournalWriter(files.journal, go_on=True) as journal:
         prepared, resumption = await to_thread.run_sync(_prepare, config, files, journal)
         if not prepared.attempts and not prepared.ungraded:
-            return await to_thread.run_sync(derive_result, files)
+            audience = Audience(observer, Interrupt())
+            audience.tell(NOTHING_LEFT)
+            derive = partial(to_thread.run_sync, derive_result, files)
+            return await audience.attend(derive, handle_signals=False)
         return await run_prepared(prepared, resumption, observer=observer, handle_signals=handle_signals)
 
 
@@ -72,18 +83,30 @@ def _read(files: RunFiles) -> Journal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Left:
-    """What of a run is left: trials to be run, and trials that have ended and wait for their grade."""
+    """What of a run is left: trials to be run, and attempts that have ended and wait for their grade.
+
+    Trials of tasks that are gone, and accepted so, are not.
+    """
 
     keys: tuple[TrialKey, ...]
-    ungraded: tuple[TrialKey, ...]
+    ungraded: tuple[Outcome, ...]
 
     @classmethod
     def of(cls, facts: RunFacts, journal: Journal) -> _Left:
-        ended = {outcome.key for outcome in journal.outcomes if outcome.reason.counts}
+        gone = {task_id for record in journal.resumed for task_id in record.gone}
+        attempts = trial_attempts(journal.records)
+        ended = {key for key, trial in attempts.items() if trial.counting.reason.counts}
+        ended -= promised_retries(journal.records).keys()
         graded = journal.graded
         return cls(
-            keys=tuple(key for key in facts.keys if key not in ended),
-            ungraded=tuple(key for key in facts.keys if key in ended and key not in graded),
+            keys=tuple(key for key in facts.keys if key not in ended and key.task_id not in gone),
+            ungraded=tuple(
+                outcome
+                for key in facts.keys
+                if key in attempts and key.task_id not in gone
+                for outcome in attempts[key].outcomes
+                if outcome.reason.counts and (key, outcome.attempt) not in graded
+            ),
         )
 
 
@@ -94,11 +117,12 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
     loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
     tasks = {task.task_id: task for task in loaded.suite.tasks if task.task_id in facts.tasks}
     now = {task_id: task_facts(task, run) for task_id, task in tasks.items()}
-    changes = (*setting_changes(facts.config, plain_config(run)), *task_changes(facts.tasks, now))
+    known_gone = {task_id for record in journal.resumed for task_id in record.gone} - tasks.keys()
+    before = {task_id: task for task_id, task in facts.tasks.items() if task_id not in known_gone}
+    changes = (*setting_changes(facts.config, plain_config(run)), *task_changes(before, now))
     require(changes, accepted=config.accept_changes, run=files.name)
     changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
     left = _Left.of(facts, journal)
-    latest = {outcome.key: outcome for outcome in journal.outcomes}
     numbers = next_attempts(journal.records)
     trials = {key: _trial(key, tasks[key.task_id], run) for key in facts.keys if key.task_id in tasks}
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
@@ -110,18 +134,22 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
             Attempt(trial=trial, number=numbers.get(key, 1)) for key, trial in trials.items() if key in again
         ),
         ungraded=tuple(
-            (trials[key], latest[key]) for key in left.ungraded if key in trials and key.task_id not in changed
+            (trials[outcome.key], outcome)
+            for outcome in left.ungraded
+            if outcome.key in trials and outcome.key.task_id not in changed
         ),
         earlier=journal.attempts,
         judged=tuple(record.grade for record in journal.records if isinstance(record, GradeGiven)),
-        done=len(facts.keys) - len(again & trials.keys()),
-        works=any(outcome.reason.counts for outcome in latest.values()),
+        retried=promised_retries(journal.records),
+        done=len(trials) - len(again & trials.keys()),
+        works=any(outcome.reason.counts for outcome in journal.attempts),
     )
     resumption = Resumption(
         facts=facts,
         files=files,
         journal=writer,
         tasks=changed,
+        gone=tuple(sorted(facts.tasks.keys() - tasks.keys())),
         changes=changes,
         accepts=config.accept_changes,
     )
@@ -139,7 +167,7 @@ def _config(stored: Mapping[str, object], settings: Mapping[str, object]) -> Run
     """
     known = set(RunConfig.__dataclass_fields__)
     given = {name: asdict(value) if isinstance(value, JudgeConfig) else value for name, value in settings.items()}
-    merged = {name: value for name, value in {**stored, **given}.items() if name in known}
+    merged = {name: value for name, value in {**stored, **FOR_A_SESSION, **given}.items() if name in known}
     try:
         return msgspec.convert(merged, RunConfig, dec_hook=_path)
     except msgspec.ValidationError as error:

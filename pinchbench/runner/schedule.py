@@ -6,12 +6,13 @@ import heapq
 import math
 from collections import deque
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pinchbench.model import Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pinchbench.model import Attempt, Outcome, TrialKey
 
@@ -42,17 +43,19 @@ class Schedule:
         retry_timeouts: bool,
         delay_s: float,
         jitter: Callable[[], float],
+        used: Mapping[TrialKey, int] = MappingProxyType({}),
     ) -> None:
         """`attempts` are at trials of their own, in the order in which they will be made.
 
         A trial that ends as infrastructure, or with `retry_timeouts` as timed out, is tried again at most `retries`
         times. Before the k-th time it waits `delay_s` * 2**(k-1) seconds, times what `jitter` gives (0.5 to 1.5, so
-        that what failed together is not tried again together), at most 300.
+        that what failed together is not tried again together), at most 300. `used` are the retries that trials of a
+        resumed run have had.
         """
         self._first = deque(attempts)
         self._retries: list[_Retry] = []  # a heap
-        self._running: dict[TrialKey, _Retry | None] = {}  # None: a first attempt
-        self._used: dict[TrialKey, int] = {}  # how many retries a trial has earned
+        self._running: set[TrialKey] = set()
+        self._used = dict(used)  # how many retries a trial has earned
         self._earned = 0  # how many retries there were so far, which numbers them
         self._allowance = retries
         self._retry_timeouts = retry_timeouts
@@ -63,11 +66,6 @@ class Schedule:
     def waiting(self) -> int:
         """How many attempts are not given out yet."""
         return len(self._first) + len(self._retries)
-
-    @property
-    def running(self) -> int:
-        """How many attempts are given out and have not ended."""
-        return len(self._running)
 
     def next(self, now: float) -> Attempt | float | None:
         """Give out an attempt to run now, or say when to ask again, or None when there will be no more.
@@ -99,7 +97,7 @@ class Schedule:
 
         What ended as infrastructure and `is_spared` is tried again without using up a retry of the trial.
         """
-        del self._running[attempt.key]
+        self._running.remove(attempt.key)
         used = self._used.get(attempt.key, 0)
         match outcome.reason.ending:
             case Ending.INFRASTRUCTURE:
@@ -117,20 +115,12 @@ class Schedule:
             heapq.heappush(self._retries, retry)
         return follows
 
-    def put_back(self, attempt: Attempt) -> None:
-        """Take back an attempt that was given out and not started: it comes where it was."""
-        retry = self._running.pop(attempt.key)
-        if retry is None:
-            self._first.appendleft(attempt)
-        else:
-            heapq.heappush(self._retries, retry)
-
     def _give_first(self) -> Attempt:
         attempt = self._first.popleft()
-        self._running[attempt.key] = None
+        self._running.add(attempt.key)
         return attempt
 
     def _give_retry(self) -> Attempt:
-        retry = heapq.heappop(self._retries)
-        self._running[retry.attempt.key] = retry
-        return retry.attempt
+        attempt = heapq.heappop(self._retries).attempt
+        self._running.add(attempt.key)
+        return attempt

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from anyio import move_on_after, to_thread
 
 from pinchbench.config import Isolation
-from pinchbench.errors import ConfigError
-from pinchbench.folders import private_folder, remove_folder
+from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.folders import folder_error, private_folder, remove_folder
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.credentials import UserState, private_environment, read_user_state
 from pinchbench.openclaw.home import clone, ensure_shared, make_template
@@ -49,7 +49,7 @@ async def make_homes(
 ) -> tuple[Home, ...]:
     """Make one home for each slot below `run_folder`, or one agent for each in the user's own OpenClaw.
 
-    Raises OpenClawError when OpenClaw refuses.
+    Raises OpenClawError when OpenClaw refuses, and ResultsError when there is no room for them.
     """
     if config.isolation is Isolation.SHARED:
         # one after another: OpenClaw's own commands race on openclaw.json
@@ -66,18 +66,21 @@ async def make_homes(
     if config.judge is not None and config.judge.has_own_key and config.judge.api_key_env != config.api_key_env:
         env.pop(config.judge.api_key_env or "", None)  # an agent has no business with its judge
     root = run_folder / HOMES
-    template = await make_template(
-        root / "template",
-        openclaw=openclaw,
-        model=config.model,
-        user=user,
-        env=env,
-        provider=_provider(config, scripted, slot_name(1)),
-    )
-    return tuple(
-        clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
-        for slot in range(1, slots + 1)
-    )
+    try:
+        template = await make_template(
+            root / "template",
+            openclaw=openclaw,
+            model=config.model,
+            user=user,
+            env=env,
+            provider=_provider(config, scripted, slot_name(1)),
+        )
+        return tuple(
+            clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
+            for slot in range(1, slots + 1)
+        )
+    except OSError as error:
+        raise folder_error(root, error, option="--run-root") from error
 
 
 async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path) -> tuple[Home, ...]:
@@ -118,14 +121,25 @@ def secrets_of(*names: str | None, is_demo: bool = False) -> tuple[str, ...]:
 
 
 def own_homes(run_folder: Path) -> None:
-    """Make the folder of the homes and write down whose they are."""
+    """Make the folder of the homes and write down whose they are. Blocks.
+
+    What an earlier runner has left there is removed. Raises ResultsError when that runner lives, or when the folder
+    can't be made.
+    """
     homes = run_folder / HOMES
-    # what an earlier runner of this run has left: whoever goes on with a run holds its journal's lock
-    remove_folder(homes, last=OWNER)
-    homes.mkdir(mode=0o700)
-    fresh = homes / f"{OWNER}.new"
-    fresh.write_text(identity(), encoding="utf-8")
-    fresh.rename(homes / OWNER)  # at once, or another run's sweep could read half a name and delete living homes
+    try:
+        # a copy of a run's results has a lock of its own, but the same workspaces
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if is_alive((homes / OWNER).read_text(encoding="utf-8", errors="replace")):
+                raise ResultsError(f"Another pinchbench-async works in {run_folder}.")
+        if left := remove_folder(homes, last=OWNER):
+            raise ResultsError(f"{homes} can't be removed: {left}; name another folder with --run-root.")
+        homes.mkdir(mode=0o700)
+        fresh = homes / f"{OWNER}.new"
+        fresh.write_text(identity(), encoding="utf-8")
+        fresh.rename(homes / OWNER)  # at once, or another run's sweep could read half a name and delete living homes
+    except OSError as error:
+        raise folder_error(homes, error, option="--run-root") from error
 
 
 def remove_homes(run_folder: Path) -> None:

@@ -25,13 +25,13 @@ def relative_path(text: str) -> str:
         raise ValueError("holds a backslash: write / between the parts")
     if text.startswith("/"):
         raise ValueError("is absolute: it must be relative to the workspace")
-    if text.startswith("~"):
-        raise ValueError("starts with ~: it must be relative to the workspace")
-    if _DRIVE.match(text):
-        raise ValueError("names a drive: it must be relative to the workspace")
     parts = [part for part in text.split("/") if part not in {"", "."}]
     if ".." in parts:
         raise ValueError("holds `..`: it must stay inside its folder")
     if not parts:
         raise ValueError("names a folder, not a place in it")
+    if parts[0].startswith("~"):
+        raise ValueError("starts with ~: it must be relative to the workspace")
+    if _DRIVE.match(parts[0]):
+        raise ValueError("names a drive: it must be relative to the workspace")
     return "/".join(parts)

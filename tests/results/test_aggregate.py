@@ -382,7 +382,7 @@ def test_all_grades_of_a_journal_are_paid_for_in_its_result(tmp_path: Path) -> N
         versions={},
         containment="guardian",
         agents=[],
-        suite={},
+        suite={"folder": "tasks"},
         tasks={"task_a": task},
         plan=[("task_a", 1)],
     )

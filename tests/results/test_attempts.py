@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pinchbench.model import GradingType, Outcome, Reason, TrialKey
-from pinchbench.results.attempts import next_attempts, trial_attempts
+from pinchbench.results.attempts import next_attempts, promised_retries, trial_attempts
 from pinchbench.results.facts import TaskFacts
 from pinchbench.results.records import Record, RunResumed, TrialFinished, TrialStarted
 
@@ -74,3 +74,20 @@ def test_a_change_of_another_task_changes_nothing() -> None:
 def test_an_interrupted_attempt_is_made_again_under_its_number() -> None:
     assert next_attempts(ended(Reason.INTERRUPTED)) == {}
     assert next_attempts(ended(Reason.PROVIDER_ERROR, Reason.INTERRUPTED)) == {KEY: 2}
+
+
+def test_a_retry_that_was_promised_and_not_made_is_still_to_come() -> None:
+    def ends(reason: Reason, number: int, *, retried: bool = False) -> Record:
+        outcome = Outcome(key=KEY, reason=reason, digest="old", attempt=number)
+        return TrialFinished(outcome=outcome, retried=retried)
+
+    records = [ends(Reason.TIMED_OUT, 1, retried=True)]
+    assert promised_retries(records) == {KEY: 1}
+    records.append(ends(Reason.INTERRUPTED, 2))
+    assert promised_retries(records) == {KEY: 1}
+    records.append(ends(Reason.PROVIDER_ERROR, 2, retried=True))
+    assert promised_retries(records) == {KEY: 2}
+    assert promised_retries([*records, ends(Reason.PROVIDER_ERROR, 3)]) == {}
+    assert promised_retries([*records, ends(Reason.COMPLETED, 3)]) == {}
+    assert promised_retries([*records, resumed(task_a="new")]) == {}
+    assert promised_retries([*records, resumed(task_b="new")]) == {KEY: 2}

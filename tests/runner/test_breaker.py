@@ -174,10 +174,16 @@ def test_a_probe_that_counts_closes_it_and_everything_starts_anew(reason: Reason
     assert answers[-1].until == 110, "the first pause again"
 
 
+def test_while_nothing_has_worked_a_run_is_given_up_sooner() -> None:
+    one = opened()
+    assert isinstance(probe(one, outcome(LOST)), Pause)
+    assert isinstance(probe(one, outcome(LOST)), GiveUp)
+
+
 @pytest.mark.parametrize("jitter", [0.5, 1.0, 1.5])
 def test_pauses_grow_and_then_the_run_is_given_up(jitter: float) -> None:
-    one = breaker(jitter=jitter)
-    answer: object = feed(one, LOST, LOST, LOST)[-1]
+    one = breaker(jitter=jitter, works=True)
+    answer: object = feed(one, *[LOST] * ROW)[-1]
     waits = []
     now = 100.0
     while isinstance(answer, Pause):

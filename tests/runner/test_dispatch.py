@@ -97,6 +97,7 @@ class Bench:
         self.told: list[str] = []
         self.made: list[tuple[float, str, int]] = []
         self.reasons: list[Reason] = []
+        self.retried: list[bool] = []
         self.most = 0
         self._running = 0
         self._ends = ends
@@ -111,10 +112,14 @@ class Bench:
             breaker=Breaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
             budget=Budget(limits, began=anyio.current_time()),
             interrupt=self.interrupt,
-            pace=lambda limit, why: self.paces.append((anyio.current_time(), limit, why)),
+            pace=self._pace,
             tell=self.told.append,
         )
         self.began = anyio.current_time()
+
+    def _pace(self, limit: int, why: str, *, is_end: bool = False) -> None:
+        self.paces.append((anyio.current_time(), limit, why))
+        assert is_end == (why == self.dispatcher.stopped)
 
     async def run(self) -> None:
         async with create_task_group() as watch:
@@ -136,7 +141,7 @@ class Bench:
                 outcome = Outcome(key=attempt.key, reason=Reason.INTERRUPTED, digest="", usage=outcome.usage)
             self._running -= 1
             self.reasons.append(outcome.reason)
-            self.dispatcher.ended(attempt, outcome)
+            self.dispatcher.ended(attempt, outcome, self.retried.append)
 
 
 def ended(attempt: Attempt, reason: Reason = Reason.COMPLETED, *, note: str = "", cost: float = 0.0) -> Outcome:
@@ -182,9 +187,10 @@ async def test_a_run_that_can_not_work_is_paused_probed_once_and_given_up_as_inc
     await bench.run()
     assert bench.dispatcher.stop is Stop.INCONCLUSIVE
     assert "is it set, valid" in bench.dispatcher.stopped
-    assert bench.told == [bench.dispatcher.stopped]
+    assert bench.told == []
     assert len(bench.made) == 5  # four at once, and one to see whether it was a bad moment
-    assert [limit for _, limit, _ in bench.paces] == [0]
+    assert [limit for _, limit, _ in bench.paces] == [0, 0]
+    assert bench.paces[-1][2] == bench.dispatcher.stopped
     assert not bench.interrupt.stop.is_set()
 
 

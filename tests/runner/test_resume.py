@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio import CancelScope, fail_after
 
+from chaos.ledger import timeless
 from fake_judge import fake_judge, good
 from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
-from pinchbench.config import JudgeConfig, ResumeConfig, RunConfig
+from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
-from pinchbench.model import Event, Reason, RunBegan, TrialBegan, TrialEnded
+from pinchbench.model import Event, Reason, RunBegan, Stop, TrialBegan, TrialEnded
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, TrialFinished
 from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.regrade import regrade
 from pinchbench.runner.resume import resume
+from pinchbench.runner.slots import HOMES, OWNER, own_homes, remove_homes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,19 +72,6 @@ def started(config: RunConfig) -> list[str]:
         if call[0] == "agent" and "--help" not in call
     ]
     return [session.rpartition("_")[0] for session in sessions]
-
-
-TIMES = {
-    "run_id", "run", "timestamp", "started_at", "ended_at", "graded_at", "execution_time", "execution_time_s", "setup_s",
-    "duration_s", "cpu_s", "peak_rss_bytes", "session_ids", "workspace", "latency_s", "slot",
-}  # fmt: skip
-
-
-def timeless(value: object) -> object:
-    """A result without what differs between any two runs: times, and names made of them."""
-    if isinstance(value, dict):
-        return {key: timeless(one) for key, one in value.items() if key not in TIMES}
-    return [timeless(one) for one in value] if isinstance(value, list) else value
 
 
 def told(result: Result) -> object:
@@ -346,3 +336,69 @@ async def test_a_signal_that_came_when_all_was_done_has_interrupted_nothing(tmp_
         result = await resume(again(config, run))
     assert result.interrupted is None
     assert result.data["interrupted"] is None
+
+
+async def test_a_task_that_is_gone_and_accepted_so_keeps_the_run_unfinished_no_longer(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_a"))
+        (tmp_path / "tasks" / "task_b.md").unlink()
+        with pytest.raises(ChangedError, match="task_b is no longer in the suite"):
+            await resume(again(config, run))
+        result = await resume(again(config, run, accept=True))
+        assert (len(result.outcomes), result.unfinished, result.complete) == (2, 0, False)
+        assert result.data["changes"] == ["task_b is no longer in the suite"]
+        with pytest.raises(ResultsError, match="no unfinished run"):
+            await resume(again(config))
+        once_more = await resume(again(config, run))
+    assert once_more.data["changes"] == ["task_b is no longer in the suite"]
+
+
+async def test_a_retry_that_was_promised_is_made_by_whoever_goes_on_and_no_further_one(tmp_path: Path) -> None:
+    config = replace(a_run(tmp_path, {"task_a": "scenario: think"}), retry_timeouts=True, infra_retries=1)
+    config = replace(config, timeout_multiplier=0.1)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        die_after(config, lambda record: isinstance(record, TrialFinished) and record.retried)
+        result = await resume(again(config))
+    attempts = read_journal(journal_of(config)).attempts
+    assert [(one.reason, one.attempt) for one in attempts] == [(Reason.TIMED_OUT, 1), (Reason.TIMED_OUT, 2)]
+    assert result.unfinished == 0
+    graded = read_journal(journal_of(config)).attempt_grades
+    assert sorted(attempt for _, attempt in graded) == [1, 2]
+
+
+async def test_hours_are_those_of_one_session(tmp_path: Path) -> None:
+    config = replace(a_run(tmp_path), max_hours=1e-9)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+        assert (first.stop, first.outcomes) == (Stop.BUDGET, ())
+        result = await resume(again(config))
+    assert (result.stop, result.complete) == (None, True)
+
+
+async def test_what_was_moved_and_accepted_is_graded_again_where_it_is_now(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_b"))
+        (tmp_path / "tasks").rename(tmp_path / "moved")
+        await resume(again(config, run, tasks_dir=tmp_path / "moved"))
+        again_graded = await regrade(RegradeConfig(run=run, output_dir=config.output_dir, run_root=config.run_root))
+    assert len(again_graded.grades) == 3
+
+
+async def test_a_living_runner_keeps_its_homes_from_a_copy_of_its_results(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_b"))
+        own_homes_of = config.run_root / run
+        own_homes(own_homes_of)
+        alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in")
+        with pytest.RaisesGroup(alone, flatten_subgroups=True):
+            await resume(again(config, run))
+        assert (own_homes_of / HOMES / OWNER).exists()
+        remove_homes(own_homes_of)
+        assert (await resume(again(config, run))).complete

@@ -42,12 +42,12 @@ def given_out(one: Schedule, now: float = 0) -> Attempt:
 def test_first_attempts_come_in_the_order_of_the_plan_and_are_counted() -> None:
     planned = attempts(3)
     one = schedule(planned)
-    assert (one.waiting, one.running) == (3, 0)
+    assert one.waiting == 3
     assert [given_out(one) for _ in planned] == planned
-    assert (one.waiting, one.running) == (0, 3)
+    assert one.waiting == 0
     for attempt in planned:
         assert not one.ended(attempt, outcome(attempt, Reason.COMPLETED), 1)
-    assert (one.waiting, one.running) == (0, 0)
+    assert one.waiting == 0
     assert one.next(2) is None
     assert one.probe() is None
 
@@ -160,7 +160,6 @@ def test_whoever_asks_is_sent_away_only_when_nothing_that_runs_can_come_back() -
     assert one.next(0) == math.inf
     one.ended(second, outcome(second, LOST), 0)
     last = given_out(one, 50)
-    assert one.running == 1
     assert one.next(50) is None, "it has had its retry"
     assert not one.ended(last, outcome(last, LOST), 60)
 
@@ -174,24 +173,8 @@ def test_the_probe_is_the_retry_that_would_come_first_due_or_not() -> None:
     one.ended(first, outcome(first, LOST), 5)
     assert one.probe() == replace(first, number=2)
     assert one.probe() == replace(second, number=2)
-    assert one.running == 2
     assert one.probe() == third
     assert one.probe() is None
-
-
-def test_what_was_not_started_comes_where_it_was() -> None:
-    first, second = attempts(2)
-    one = schedule([first, second])
-    one.put_back(given_out(one))
-    assert (one.waiting, one.running) == (2, 0)
-    assert [given_out(one), given_out(one)] == [first, second]
-    one.ended(first, outcome(first, LOST), 0)
-    one.ended(second, outcome(second, LOST), 1)
-    retry = one.probe()
-    assert retry == replace(first, number=2)
-    one.put_back(retry)
-    assert one.next(0) == 10, "its time has not changed"
-    assert given_out(one, 10) == retry
 
 
 @given(
@@ -218,7 +201,6 @@ def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
             assert answer.key not in {attempt.key for attempt in running}
             assert answer.number == len(made.get(answer.key, [])) + 1
             running.append(answer)
-        assert one.running == len(running)
         if not running:
             if answer is None:
                 break

@@ -124,8 +124,14 @@ async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Pat
     data = data_of(result)
     assert (at(data, "score", "mean"), data["stop"]) == (None, "inconclusive")
     records = read_journal(result.folder / "journal.jsonl").records
-    assert [record.limit for record in records if isinstance(record, PaceSet)] == [0]
-    assert [event.limit for event in seen if isinstance(event, PaceChanged)] == [0]
+    assert [(record.limit, record.is_end) for record in records if isinstance(record, PaceSet)] == [
+        (0, False),
+        (0, True),
+    ]
+    told = [event for event in seen if isinstance(event, PaceChanged)]
+    assert [(event.limit, event.is_end) for event in told] == [(0, False), (0, True)]
+    assert told[-1].why == result.stopped
+    assert isinstance(seen[seen.index(told[0]) - 1], TrialEnded)  # the reason comes first
     assert sum(isinstance(record, TrialFinished) for record in records) == 2
     assert isinstance(records[-1], RunFinished)
     assert records[-1].stop is Stop.INCONCLUSIVE
@@ -133,7 +139,7 @@ async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Pat
 
 async def test_an_outage_that_passes_costs_no_trial(tmp_path: Path) -> None:
     counter = tmp_path / "counter"
-    prompts = {f"task_{number}": f"scenario: outage {counter} 6 503 unavailable" for number in range(8)}
+    prompts = {f"task_{number}": f"scenario: outage {counter} 4 503 unavailable" for number in range(8)}
     with fail_after(RUN_LIMIT_S):
         result = await run_benchmark(replace(a_run(tmp_path, **prompts), concurrency=2))
     assert result.stop is None
