@@ -200,8 +200,12 @@ def _dotenv_text(path: Path) -> str:
 
 def private_dotenv(text: str) -> str:
     """The text of a `.env` file without what points OpenClaw at the user's own state and gateway."""
-    # a comment is put in place, so that what stood around it does not read as one assignment
-    return ASSIGNMENT.sub(lambda found: "#" if _points_home(found[1]) else found[0], text)
+    while True:
+        # a comment is put in place, so that what stood around it does not read as one assignment
+        private = ASSIGNMENT.sub(lambda found: "#" if _points_home(found[1]) else found[0], text)
+        if private == text:
+            return private
+        text = private  # a quotation mark that is gone may have hidden another one; each time the text gets shorter
 
 
 def _file(path: Path) -> Iterator[str]:

@@ -138,6 +138,7 @@ def check_task(task: Task, root: Path | None = None) -> None:
 @examples_of("task")
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 def test_a_task_file_is_a_usable_task_or_a_list_of_problems_that_name_its_lines(text: str) -> None:
+    text = text.encode("utf-8", "replace").decode()  # a file that is no UTF-8 is refused before it is parsed
     if (task_id := head_id(text)) is not None:
         assert "\n" not in task_id
     try:

@@ -15,7 +15,18 @@ from hypothesis import strategies as st
 
 from fake_openclaw import EVENTS_SCHEMA
 from fuzz.examples import examples_of
-from fuzz.mutation import DEPTHS, HOSTILE_BYTES, HOSTILE_TEXTS, data, encoded, json_texts, to_text
+from fuzz.mutation import (
+    BYTE_CHANGES,
+    DEPTHS,
+    HOSTILE_BYTES,
+    HOSTILE_TEXTS,
+    Change,
+    change_bytes,
+    data,
+    encoded,
+    json_texts,
+    to_text,
+)
 from pinchbench.grading.judge_text import ask
 from pinchbench.model import GradingType, Outcome, Reason, Task, TrialKey
 from pinchbench.openclaw import sessions
@@ -301,16 +312,17 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     return [make_database(folder / mode, mode) for mode in ("DELETE", "WAL")]
 
 
-@given(st.data())
+@given(st.integers(0, 3), st.integers(0, 3), BYTE_CHANGES)
 @examples_of("sqlite file")
 @pytest.mark.usefixtures("tight")
 def test_a_damaged_database_gives_events_or_none_or_says_that_it_ends_early(
-    tmp_path: Path, databases: list[bytes], draw: st.DataObject
+    tmp_path: Path, databases: list[bytes], which: int, donor: int, changes: list[Change]
 ) -> None:
     path = tmp_path / "damaged.sqlite"
     for suffix in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    path.write_bytes(draw.draw(st.one_of(data(databases), data([b"SQLite format 3\0", b""]))))
+    corpus = [*databases, b"SQLite format 3\0", b""]
+    path.write_bytes(change_bytes(corpus[which], changes, corpus[donor]))
     store = SqliteStore(path, "s")
     check_lines(store)
     anyio.run(store.poll)

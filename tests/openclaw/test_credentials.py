@@ -11,8 +11,10 @@ import pytest
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.credentials import (
+    ASSIGNMENT,
     UserState,
     merge,
+    private_dotenv,
     private_environment,
     read_user_state,
     user_state_dir,
@@ -288,3 +290,8 @@ def test_a_login_store_that_cant_be_read_is_told(state: Path, user: Path, monkey
     monkeypatch.setattr(Path, "read_text", refuse)
     with pytest.raises(OpenClawError, match=r"logins of your OpenClaw in .* can't be read"):
         read_user_state({"HOME": str(user)})
+
+
+def test_an_assignment_that_a_quotation_mark_hid_is_taken_out_as_well() -> None:
+    text = 'D="\nOPENCLAW_HOME="a\\"b"\nD="\nOPENCLAW_STATE_DIR=inner\n"\n'
+    assert not [one for one in ASSIGNMENT.finditer(private_dotenv(text)) if one[1].startswith("OPENCLAW_")]
