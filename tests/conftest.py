@@ -26,7 +26,7 @@ for _number, _usual in (
 ):
     signal.signal(_number, _usual)
 
-settings.register_profile("pinchbench", max_examples=200, deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("pinchbench", max_examples=60, deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("pinchbench")
 
 OPEN_FILES = Path("/dev/fd")  # Linux and macOS

@@ -74,14 +74,16 @@ ROUND = 3
 async def run_benchmark(config: RunConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
     """Run a benchmark to its result.
 
-    Every attempt that was started gets an outcome, and a grade where it says something about the model; both are on the
-    disk before `observer` hears of them. The observer gets a stream of events, may be slow and may fail without harm. With `handle_signals`, SIGINT, SIGTERM and SIGHUP end
-    the run properly (main thread only); `Result.interrupted` names the signal then. `Result.stop` says whether the run ended itself early. `resume` goes on with what is left.
+    Every attempt that was started gets an outcome, and a grade where it says something about the model; both are on
+    the disk before `observer` hears of them. The observer gets a stream of events, may be slow and may fail without
+    harm. With `handle_signals`, SIGINT, SIGTERM and SIGHUP end the run properly (main thread only);
+    `Result.interrupted` names the signal then. `Result.stop` says whether the run ended itself early. `resume` goes on
+    with what is left.
 
-    Raises PinchBenchError (SuiteError, SelectionError, OpenClawError, ResultsError, RunInterruptedError when a signal came
-    before the first trial), possibly inside an ExceptionGroup. Cancelling it ends every process it started, writes the
-    outcomes of the running trials as `interrupted`, leaves what was not graded without a grade, and then raises. Needs anyio's asyncio backend: transcripts are
-    followed with aiofiles, which knows no other.
+    Raises PinchBenchError (SuiteError, SelectionError, OpenClawError, ResultsError, RunInterruptedError when a signal
+    came before the first trial), possibly inside an ExceptionGroup. Cancelling it ends every process it started, writes
+    the outcomes of the running trials as `interrupted`, leaves what was not graded without a grade, and then raises.
+    Needs anyio's asyncio backend: transcripts are followed with aiofiles, which knows no other.
     """
     prepared = await to_thread.run_sync(prepare, config)
     return await run_prepared(prepared, observer=observer, handle_signals=handle_signals)
@@ -132,18 +134,20 @@ class _Bench:
         root = await to_thread.run_sync(private_folder, self._config.run_root)
         self._config = replace(self._config, run_root=root)
         run_folder = await to_thread.run_sync(private_folder, root / self._run_id)
-        if self._resumption is None:
-            await to_thread.run_sync(create_run, self._files.output_dir, self._files.name)
+        if self._resumption is not None:
+            return await self._run_locked(self._resumption.journal, run_folder)
+        await to_thread.run_sync(create_run, self._files.output_dir, self._files.name)
+        with JournalWriter(self._files.journal) as journal:
+            return await self._run_locked(journal, run_folder)
+
+    async def _run_locked(self, journal: JournalWriter, run_folder: Path) -> Result:
+        """Make the run, and clean up. The journal's lock holds longer: its homes are nobody else's until they are gone."""
         began = self._resumption is not None
         owned = False
         try:
             async with AsyncExitStack() as stack:
-                # the lock comes first: from here on the run, and its homes, are nobody else's
-                journal = self._resumption.journal if self._resumption is not None else None
-                if journal is None:
-                    journal = stack.enter_context(JournalWriter(self._files.journal))
                 await to_thread.run_sync(end_orphaned)
-                await to_thread.run_sync(sweep_homes, root)
+                await to_thread.run_sync(sweep_homes, run_folder.parent)
                 await to_thread.run_sync(own_homes, run_folder)
                 owned = True
                 scripted = await self._scripted(stack)

@@ -134,6 +134,7 @@ def own_homes(run_folder: Path) -> None:
                 raise ResultsError(f"Another pinchbench-async works in {run_folder}.")
         if left := remove_folder(homes, last=OWNER):
             raise ResultsError(f"{homes} can't be removed: {left}; name another folder with --run-root.")
+        private_folder(run_folder)  # another run's sweep may have taken it for one that is over
         homes.mkdir(mode=0o700)
         fresh = homes / f"{OWNER}.new"
         fresh.write_text(identity(), encoding="utf-8")

@@ -85,9 +85,11 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
         outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
-        with move_on_after(MASK_LIMIT_S, shield=True):
-            await to_thread.run_sync(_mask_evidence, evidence, place.secrets, abandon_on_cancel=True)
-        done(mask_outcome(replace(_awake(outcome), ended_at=time.time()), place.secrets))
+        try:
+            with move_on_after(MASK_LIMIT_S, shield=True):
+                await to_thread.run_sync(_mask_evidence, evidence, place.secrets, abandon_on_cancel=True)
+        finally:  # whatever becomes of that, an outcome is never lost
+            done(mask_outcome(replace(_awake(outcome), ended_at=time.time()), place.secrets))
 
 
 def _of_ours(error: Exception, otherwise: Reason) -> Reason:

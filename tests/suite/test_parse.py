@@ -526,7 +526,7 @@ def test_template_ids_are_known(task_id: str, template: bool) -> None:
 
 
 # A busy machine is no reason to fail.
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 # Pieces that make arbitrary text look like a task often enough to reach every corner.
 PIECES = st.sampled_from(
