@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 SIZE = "64m"  # well above what a run wants to have free
 PIECE_BYTES = 1024 * 1024
-CANT_WRITE, INCONCLUSIVE = 6, 7  # exit codes
+# exit codes; with the first, some trials just found room, and others did not, one after another
+INCOMPLETE, CANT_WRITE, INCONCLUSIVE = 5, 6, 7
 RESULTS_FOLDER, WORKSPACES_FOLDER = "results", "runs"
 
 
@@ -114,7 +115,7 @@ def _check_end(campaign: Campaign, findings: Findings, expected: Undisturbed) ->
     """The run has ended itself, with a sentence, and no trial has a score that is not its own."""
     findings.kills += 1
     findings.hits[f"exit code {campaign.code}"] += 1
-    if campaign.code not in (CANT_WRITE, INCONCLUSIVE):
+    if campaign.code not in (INCOMPLETE, CANT_WRITE, INCONCLUSIVE):
         findings.other.append(f"a full disk ended the run with {campaign.code}: {campaign.shown[-1:]}")
     words = " ".join(campaign.shown).lower()
     if "disk is full" not in words and "no space left" not in words:
