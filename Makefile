@@ -6,13 +6,14 @@ RELEASES := 2026.6.5 2026.9.6
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test e2e lint bench fuzz clean chaos
+.PHONY: help demo check test e2e lint suite bench fuzz clean chaos
 
 help:
-	@echo "make demo   run the bundled tasks on real OpenClaw with the built-in scripted model"
+	@echo "make demo   run the core tasks on real OpenClaw with the built-in scripted model"
 	@echo "make test   every check and test, on both OpenClaw releases (about 40 minutes on two cores)"
 	@echo "make check  all but real OpenClaw and the long kills (some minutes)"
 	@echo "make e2e    only the tests on real OpenClaw"
+	@echo "make suite  write the tasks' generated files, and their table in tasks/README.md"
 	@echo "make bench  the benchmarks of tests/bench, printed as tables"
 	@echo "make chaos  a run of 200 trials, killed 100 times at random moments and resumed each time (about ten minutes)"
 	@echo "make fuzz   100 000 hostile inputs to all that reads files, replies and outputs (about ten minutes)"
@@ -39,7 +40,7 @@ $(VENV)/.python:
 
 demo: $(BIN)/pinchbench-async
 	@$(BIN)/pinchbench-async openclaw install >/dev/null
-	@$(BIN)/pinchbench-async --model demo/oracle --concurrency 4 --openclaw $(lastword $(RELEASES)) --no-upload
+	@$(BIN)/pinchbench-async --model demo/oracle --suite core --concurrency 4 --openclaw $(lastword $(RELEASES)) --no-upload
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check
@@ -53,11 +54,15 @@ check: lint
 
 e2e: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
-	$(BIN)/pytest -m openclaw tests/e2e
+	$(BIN)/pytest -n $(JOBS) -m openclaw tests/e2e
 
 test: check
 	$(BIN)/pytest -n $(JOBS) -m chaos
 	$(MAKE) e2e
+
+suite: $(VENV)/.dev
+	$(BIN)/python tasks/generators
+	$(BIN)/python tasks/table.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/flood_memory.py

@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,13 @@ from click.core import ParameterSource
 
 from pinchbench import config as limits
 from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, RunInterruptedError, SuiteError
-from pinchbench.model import Stop
+from pinchbench.model import GradingType, Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from pinchbench.config import RunConfig
-    from pinchbench.model import Suite, Task
+    from pinchbench.model import Rehearsed, Suite, Task
     from pinchbench.runner.finish import Result
 
 INCOMPLETE = 5  # some trials say nothing about the model
@@ -373,12 +374,18 @@ _TASKS_DIR = _option("--tasks-dir", type=FOLDER, help="The suite's folder (defau
 @_TASKS_DIR
 @_option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
 @_option("--json", "as_json", is_flag=True, help="Print JSON.")
-def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool) -> None:
+@_option("--markdown", is_flag=True, help="Print a Markdown table, with what each task measures; core tasks are bold.")
+def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: bool) -> None:
     """List the tasks, one a line."""
     from pinchbench.report.text import plain  # noqa: PLC0415
     from pinchbench.suite.select import select_tasks  # noqa: PLC0415
+    from pinchbench.suite.table import suite_table  # noqa: PLC0415
 
-    chosen = select_tasks(_load(tasks_dir), suite)
+    loaded = _load(tasks_dir)
+    chosen = select_tasks(loaded, suite)
+    if markdown:
+        _print(suite_table(replace(loaded, tasks=chosen)).rstrip("\n"))
+        return
     if as_json:
         keys = ("task_id", "name", "category", "timeout_s")
         rows = [
@@ -424,24 +431,72 @@ def _sections(task: Task) -> Iterator[tuple[str, str]]:
 
 @tasks.command("check", context_settings=CONTEXT)
 @_TASKS_DIR
-def tasks_check(*, tasks_dir: Path | None) -> None:
-    """Check every task file and solution; name all that is wrong."""
+@_option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
+@_judge_options
+@_option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw, for a judge that is an OpenClaw agent.")
+@_option("--json", "as_json", is_flag=True, help="Print JSON: one entry for each script that was played.")
+def tasks_check(*, tasks_dir: Path | None, suite: str, openclaw: str | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+    """Check tasks without an agent: play their solutions and grade what they leave.
+
+    The solution must earn every point of the check, each near miss a score in the range it states, and doing nothing at
+    most 0.2. All that is wrong is named. Rubrics are tried only with --judge.
+
+    \b
+    pinchbench-async tasks check
+    pinchbench-async tasks check --tasks-dir mine --suite task_mine --judge openai/gpt-5
+    """  # noqa: D301 - as above
+    import anyio  # noqa: PLC0415
+
+    from pinchbench.report import rehearsal as report  # noqa: PLC0415
+    from pinchbench.runner.rehearsal import rehearse  # noqa: PLC0415
+    from pinchbench.suite.select import select_tasks  # noqa: PLC0415
     from pinchbench.suite.solution import load_solution  # noqa: PLC0415
 
-    suite = _load(tasks_dir)
-    problems = []
-    unsolved = []
-    for task in suite.tasks:
+    judge = _judge(options)
+    loaded = _load(tasks_dir)
+    chosen = []
+    broken = []
+    for task in select_tasks(loaded, suite):
         try:
-            if load_solution(suite.root, task.task_id) is None:
-                unsolved.append(task.task_id)
+            chosen.append((task, load_solution(loaded.root, task.task_id)))
         except SuiteError as error:
-            problems.append(str(error))
-    if problems:
-        raise SuiteError("\n".join(problems))
-    if unsolved:
-        _say(f"Without a solution: {', '.join(unsolved)}")
-    _print(f"{len(suite.tasks)} tasks are sound.")
+            broken.append(str(error))
+    if broken:
+        raise SuiteError("\n".join(broken))
+    width = max(len(task.task_id) for task, _ in chosen)
+
+    def show(results: Sequence[Rehearsed]) -> None:
+        if not as_json:
+            _print(report.task_line(results, width=width))
+
+    results = anyio.run(partial(rehearse, chosen, judge=judge, openclaw=openclaw, show=show))
+    if as_json:
+        _print(json.dumps([report.record(one) for one in results]))
+    if problems := report.problem_lines(results):
+        raise SuiteError(problems)
+    _say(report.verdict(results, judged=judge is not None))
+
+
+@tasks.command("new", context_settings=CONTEXT)
+@click.argument("task_id", metavar="ID")
+@click.option("--tasks-dir", type=FOLDER, default=Path("tasks"), show_default=True, help="The folder it is written to.")
+@click.option("--grading", type=click.Choice([one.value for one in GradingType]), default="automated",
+              show_default=True, help="By a check, by a judge, or by both.")  # fmt: skip
+@click.option("--category", default="uncategorized", show_default=True, help="The task's category.")
+def tasks_new(*, task_id: str, tasks_dir: Path, grading: str, category: str) -> None:
+    """Write a new task to begin with: a task file, its solution and two near misses, small but whole.
+
+    \b
+    pinchbench-async tasks new task_50_refunds --tasks-dir mine --grading hybrid
+    pinchbench-async tasks check --tasks-dir mine
+    """  # noqa: D301 - as above
+    from pinchbench.suite.skeleton import write_skeleton  # noqa: PLC0415
+
+    for path in write_skeleton(tasks_dir, task_id, grading=GradingType(grading), category=category):
+        _print(path)
+    _say(
+        f"Change both, and try them with: pinchbench-async tasks check --tasks-dir {shlex.quote(str(tasks_dir))} --suite {task_id}"
+    )
 
 
 @cli.group(context_settings=CONTEXT)

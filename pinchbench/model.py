@@ -454,3 +454,23 @@ class Notice:
 Event = (
     RunBegan | RegradeBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | TrialGraded | PaceChanged | Notice
 )
+
+
+class Part(StrEnum):
+    """What is played of a task without an agent: its solution, a near miss, or nothing but a polite answer."""
+
+    ORACLE = "oracle"
+    NEAR_MISS = "near_miss"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rehearsed:
+    """What came of one script: the scores of check and judge (None: not graded), and what is not as it should be."""
+
+    task_id: str
+    part: Part
+    name: str
+    check: float | None = None
+    judge: float | None = None
+    problems: tuple[str, ...] = ()

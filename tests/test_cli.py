@@ -362,13 +362,37 @@ def test_tasks_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
     listed = _pinchbench("tasks", "list", cwd=tmp_path)
     as_json = _pinchbench("tasks", "list", "--json", "--suite", "automated-only", cwd=tmp_path)
     shown = _pinchbench("tasks", "show", "task_04_workshop_memory", cwd=tmp_path)
-    checked = _pinchbench("tasks", "check", cwd=tmp_path)
+    table = _pinchbench("tasks", "list", "--markdown", "--suite", "task_00_sanity", cwd=tmp_path)
+    checked = _pinchbench("tasks", "check", "--suite", "task_00_sanity", cwd=tmp_path)
+    details = _pinchbench("tasks", "check", "--suite", "task_00_sanity", "--json", cwd=tmp_path)
 
     assert len(listed.stdout.splitlines()) >= 6
     assert all(row["grading_type"] == "automated" for row in json.loads(as_json.stdout))
     assert "Turn 3, new session:" in shown.stdout
-    assert checked.stdout.endswith("tasks are sound.\n")
-    assert {done.returncode for done in (listed, as_json, shown, checked)} == {0}
+    assert len(table.stdout.splitlines()) == 3
+    assert re.fullmatch(
+        r"task_00_sanity  ok +oracle 1\.00  near misses 0\.\d\d, 0\.\d\d  nothing 0\.00\n", checked.stdout
+    )
+    assert checked.stderr == "1 task, 2 near misses: all as they should be.\n"
+    assert [row["part"] for row in json.loads(details.stdout)] == ["oracle", "near_miss", "near_miss", "nothing"]
+    assert {done.returncode for done in (listed, as_json, shown, table, checked, details)} == {0}
+
+
+def test_a_new_task_passes_the_check_until_it_is_changed_for_the_worse(tmp_path: Path) -> None:
+    new = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "my tasks", cwd=tmp_path)
+    again = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "my tasks", cwd=tmp_path)
+    checked = _pinchbench("tasks", "check", "--tasks-dir", "my tasks", cwd=tmp_path)
+    solution = tmp_path / "my tasks" / "solutions" / "task_mine.yaml"
+    solution.write_text(solution.read_text(encoding="utf-8").replace('== "sent"', '!= "lost"'), encoding="utf-8")
+    worse = _pinchbench("tasks", "check", "--tasks-dir", "my tasks", cwd=tmp_path)
+
+    assert new.stdout.splitlines() == ["my tasks/task_mine.md", "my tasks/solutions/task_mine.yaml"]
+    assert new.stderr.endswith("pinchbench-async tasks check --tasks-dir 'my tasks' --suite task_mine\n")
+    assert "is there already" in again.stderr
+    assert re.match(r"task_mine  ok ", checked.stdout), checked.stderr
+    assert re.match(r"task_mine  WRONG ", worse.stdout)
+    assert "Error: task_mine, oracle: its check gives 0.000, not 1 to 1 (number 0.00, form 0.00)" in worse.stderr
+    assert [done.returncode for done in (new, again, checked, worse)] == [0, 2, 0, 3]
 
 
 def test_a_broken_solution_fails_the_check_with_its_place(tmp_path: Path) -> None:

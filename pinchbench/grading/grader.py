@@ -61,12 +61,17 @@ class GradeJob:
 class Grader:
     """What the grading workers of a run share: the judge, and the place where checks run."""
 
-    def __init__(self, *, judge: Judge | None, scratch: Path, secrets: tuple[str, ...] = ()) -> None:
-        """`scratch` is an existing private folder. Without a judge, what needs one stays ungraded."""
+    def __init__(
+        self, *, judge: Judge | None, scratch: Path, secrets: tuple[str, ...] = (), checks: int | None = None
+    ) -> None:
+        """`scratch` is an existing private folder. Without a judge, what needs one stays ungraded.
+
+        At most `checks` run at once; by default so few that agents can work beside them.
+        """
         self._judge = judge
         self._scratch = scratch
         self._secrets = secrets
-        self._checks = CapacityLimiter(checks_at_once())
+        self._checks = CapacityLimiter(checks or checks_at_once())
 
     async def grade(self, job: GradeJob) -> Grade:
         """Grade a trial, without keys in what the check and the judge said. Raises as `_grade`."""

@@ -45,5 +45,6 @@ def amount(tokens: int) -> str:
 
 
 def many(number: int, noun: str) -> str:
-    """A number with its noun: `1 trial`, `2 trials`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """A number with its noun: `1 trial`, `2 trials`, `2 near misses`."""
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"

@@ -1,4 +1,4 @@
-"""Worked solutions of tasks, written as the tool calls an agent would make."""
+"""Worked solutions of tasks and near misses, written as the tool calls an agent would make."""
 
 from __future__ import annotations
 
@@ -32,10 +32,41 @@ class SolutionTurn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreRange:
+    """Scores from `low` to `high`, both included; 0 <= low <= high <= 1."""
+
+    low: float
+    high: float
+
+    def __contains__(self, score: float) -> bool:
+        """Whether a score lies in the range; rounding errors don't count."""
+        slack = 1e-6
+        return self.low - slack <= score <= self.high + slack
+
+    def __str__(self) -> str:
+        """Read as `0.2 to 0.35`."""
+        return f"{self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NearMiss:
+    """Plausible but wrong or partial work, and the score that the check, or a fair judge, should give it.
+
+    At least one of the ranges is there, and neither holds 1.
+    """
+
+    name: str
+    turns: tuple[SolutionTurn, ...]
+    check: ScoreRange | None = None
+    judge: ScoreRange | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Solution:
-    """One entry for each turn of the task."""
+    """One way to do all of the task, with an entry for each of its turns, and ways to do it not quite."""
 
     turns: tuple[SolutionTurn, ...]
+    near_misses: tuple[NearMiss, ...] = ()
 
 
 def load_solution(root: Path, task_id: str) -> Solution | None:
@@ -55,7 +86,7 @@ def load_solution(root: Path, task_id: str) -> Solution | None:
 
 
 def parse_solution(text: str, *, path: Path) -> Solution:
-    """Read a solution. Top-level keys other than `turns` are ignored.
+    """Read a solution. Top-level keys other than `turns` and `near_misses` are ignored.
 
     Raises:
         SuiteError: the text is no solution; the message begins with `path:line:`.
@@ -74,13 +105,46 @@ class _SolutionReader:
             root = read_yaml(text.removeprefix("\ufeff"))
         except YamlTextError as error:
             self._fail(error.line, error.reason)
-        turns = root.fields.get("turns") if root and root.fields else None
-        if turns is None or not turns.items:
+        if root is None or root.fields is None or "turns" not in root.fields:
             self._fail(root.line if root else 1, "a solution needs a list of `turns`")
-        return Solution(turns=tuple(self._turn(item) for item in turns.items))
+        misses = root.fields.get("near_misses")
+        if misses is not None and not misses.is_null and misses.items is None:
+            self._fail(misses.line, "`near_misses` must be a list")
+        return Solution(
+            turns=self._turns(root, "a solution"),
+            near_misses=tuple(self._near_miss(item) for item in (misses.items if misses else None) or ()),
+        )
 
     def _fail(self, line: int, reason: str) -> NoReturn:
         raise SuiteError(f"{self._path}:{line}: {reason}")
+
+    def _turns(self, node: YamlNode, what: str) -> tuple[SolutionTurn, ...]:
+        turns = (node.fields or {}).get("turns")
+        if turns is None or not turns.items:
+            self._fail((turns or node).line, f"{what} needs a list of `turns`")
+        return tuple(self._turn(item) for item in turns.items)
+
+    def _near_miss(self, node: YamlNode) -> NearMiss:
+        fields = node.fields or {}
+        name = fields.get("name")
+        if name is None or not name.text:
+            self._fail(node.line, "a near miss needs a `name`, a text")
+        check, judge = self._range(fields.get("check")), self._range(fields.get("judge"))
+        if check is None and judge is None:
+            self._fail(node.line, "a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both")
+        return NearMiss(name=name.text, turns=self._turns(node, "a near miss"), check=check, judge=judge)
+
+    def _range(self, node: YamlNode | None) -> ScoreRange | None:
+        if node is None or node.is_null:
+            return None
+        ends = [
+            float(item.value)
+            for item in node.items or ()
+            if isinstance(item.value, int | float) and not isinstance(item.value, bool)
+        ]
+        if len(ends) != len(node.items or ()) or len(ends) != 2 or not 0 <= ends[0] <= ends[1] < 1:  # noqa: PLR2004
+            self._fail(node.line, "a range is `[low, high]`, from 0 to below 1")
+        return ScoreRange(low=ends[0], high=ends[1])
 
     def _turn(self, node: YamlNode) -> SolutionTurn:
         fields = node.fields or {}

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
 
 
+def _tag(number: int) -> int:
+    """A number that no other process of the tests uses at the same time."""
+    return os.getpid() * 10 + number
+
+
 def _stay(tag: int) -> Step:
     """Start children that stay: in the background, in a session of their own, without the marker."""
     command = f"sleep {tag}1 & setsid sleep {tag}2 & (setsid env -i /bin/sleep {tag}3 &) ; echo started"
@@ -49,7 +54,7 @@ def _alive(tag: int) -> list[str]:
 
 @pytest.mark.usefixtures("home")
 async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, tmp_path: Path) -> None:
-    normal, late = 41000, 42000
+    normal, late = _tag(1), _tag(2)
     suite = write_suite(
         tmp_path / "suite",
         [
@@ -90,7 +95,7 @@ async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, tmp
 async def test_nobody_survives_a_ctrl_c_and_the_run_says_what_became_of_each_trial(
     openclaw: OpenClaw, tmp_path: Path
 ) -> None:
-    tag = 43000
+    tag = _tag(3)
     fifo = tmp_path / "reached"
     os.mkfifo(fifo)
     stay = [_stay(tag), _wait(f"echo now > {fifo}; sleep {tag}4")]

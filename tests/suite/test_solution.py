@@ -8,14 +8,14 @@ from textwrap import dedent
 import pytest
 
 from pinchbench.errors import SuiteError
-from pinchbench.suite.solution import Solution, SolutionTurn, ToolStep, load_solution, parse_solution
+from pinchbench.suite.solution import ScoreRange, Solution, SolutionTurn, ToolStep, load_solution, parse_solution
 
 PATH = Path("solutions/task_x.yaml")
 
 
 def test_a_solution_is_read() -> None:
     text = """
-        near_misses: later
+        made_by: hand
         turns:
           - steps:
               - {tool: write, args: {path: hello.txt, content: "Hello"}}
@@ -50,6 +50,13 @@ def test_a_solution_is_read() -> None:
         ("turns:\n- answer: a\n  steps: b", "3: `steps` must be a list"),
         ("turns:\n- answer: a\n  steps:\n  - args: {}", "4: a step needs a `tool`, a text"),
         ("turns:\n- answer: a\n  steps:\n  - tool: x\n    args: [1]", "5: `args` must map names to values"),
+        ("turns: [{answer: a}]\nnear_misses: later", "2: `near_misses` must be a list"),
+        ("turns: [{answer: a}]\nnear_misses:\n- turns: []", "3: a near miss needs a `name`, a text"),
+        ("turns: [{answer: a}]\nnear_misses:\n- name: n\n  check: [0, 0.5]", "3: a near miss needs a list of `turns`"),
+        (
+            "turns: [{answer: a}]\nnear_misses:\n- name: n\n  turns: [{answer: a}]",
+            "3: a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both",
+        ),
         ("a: b: c", "1: not valid YAML: mapping values are not allowed here"),
     ],
 )
@@ -57,6 +64,36 @@ def test_a_broken_solution_names_file_line_and_reason(text: str, problem: str) -
     with pytest.raises(SuiteError) as caught:
         parse_solution(text, path=PATH)
     assert str(caught.value) == f"{PATH}:{problem}"
+
+
+@pytest.mark.parametrize(
+    "given", ["0.5", "[0.5]", "[0, 0.2, 0.4]", "[0.5, 0.4]", "[0, 1]", "[-0.1, 0.5]", "[a, b]", "[0, .nan]", "{a: 1}"]
+)
+def test_a_range_has_two_ends_from_0_to_below_1(given: str) -> None:
+    text = f"turns: [{{answer: a}}]\nnear_misses:\n- name: n\n  check: {given}\n  turns: [{{answer: a}}]"
+    with pytest.raises(SuiteError, match=r"4: a range is `\[low, high\]`, from 0 to below 1"):
+        parse_solution(text, path=PATH)
+
+
+def test_near_misses_are_read() -> None:
+    text = """
+        turns: [{answer: a}]
+        near_misses:
+          - {name: Half, check: [0.2, 0.5], turns: [{answer: b}]}
+          - {name: Dull, judge: [0, 0.25], check: null, turns: [{answer: c}, {answer: d}]}
+    """
+    half, dull = parse_solution(dedent(text), path=PATH).near_misses
+    assert (half.name, half.check, half.judge) == ("Half", ScoreRange(low=0.2, high=0.5), None)
+    assert (dull.name, dull.check, dull.judge) == ("Dull", None, ScoreRange(low=0, high=0.25))
+    assert [turn.answer for turn in dull.turns] == ["c", "d"]
+
+
+def test_a_range_holds_its_ends() -> None:
+    third = ScoreRange(low=1 / 3, high=0.5)
+    assert 0.333333333 in third
+    assert 0.5 in third
+    assert 0.51 not in third
+    assert 0.33 not in third
 
 
 def test_a_solution_is_found_by_the_id_of_its_task(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Parcel lockers: which box is free, and who may open it."""

@@ -1,0 +1,6 @@
+"""Hands jobs to targets."""
+
+from courier.dispatch import Dispatcher, DispatchError
+from courier.job import Job
+
+__all__ = ["DispatchError", "Dispatcher", "Job"]

@@ -1,0 +1,1 @@
+"""What the generators make their fixtures with."""

@@ -1,0 +1,49 @@
+"""What a rehearsal has shown, in words."""
+
+from __future__ import annotations
+
+import json
+
+from pinchbench.model import Part, Rehearsed
+from pinchbench.report.rehearsal import problem_lines, record, task_line, verdict
+
+GOOD = (
+    Rehearsed(task_id="task_a", part=Part.ORACLE, name="oracle", check=1.0, judge=0.9),
+    Rehearsed(task_id="task_a", part=Part.NEAR_MISS, name="Half", check=0.5),
+    Rehearsed(task_id="task_a", part=Part.NEAR_MISS, name="None", check=0.25),
+    Rehearsed(task_id="task_a", part=Part.NOTHING, name="nothing", check=0.0),
+)
+BAD = Rehearsed(task_id="task_b", part=Part.NEAR_MISS, name="H\x1balf", problems=("too\x1b good", "too late\n"))
+
+
+def test_a_task_is_a_line() -> None:
+    said = "task_a  ok     oracle 1.00 and 0.90 by the judge  near misses 0.50, 0.25  nothing 0.00"
+    assert task_line(GOOD, width=6) == said
+    assert task_line([BAD], width=8) == "task_b    WRONG  near misses -"
+
+
+def test_all_problems_are_named_without_control_characters() -> None:
+    assert problem_lines(GOOD) == ""
+    assert problem_lines([*GOOD, BAD]) == "task_b, near miss 'H alf': too  good\ntask_b, near miss 'H alf': too late"
+
+
+def test_the_verdict_says_what_was_not_graded() -> None:
+    assert verdict(GOOD, judged=True) == "1 task, 2 near misses: all as they should be."
+    idle = Rehearsed(task_id="task_b", part=Part.NOTHING, name="nothing", check=0.0)
+    unjudged = Rehearsed(task_id="task_c", part=Part.ORACLE, name="oracle")
+    assert verdict([*GOOD, idle, unjudged], judged=False).split("\n") == [
+        "3 tasks, 2 near misses: all as they should be.",
+        "Without a solution: task_b.",
+        "Played but not graded, because only a judge can (name one with --judge): task_c.",
+    ]
+
+
+def test_a_result_is_a_record_for_machines() -> None:
+    assert json.loads(json.dumps(record(BAD))) == {
+        "task_id": "task_b",
+        "part": "near_miss",
+        "name": "H\x1balf",
+        "check": None,
+        "judge": None,
+        "problems": ["too\x1b good", "too late\n"],
+    }

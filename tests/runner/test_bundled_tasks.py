@@ -1,0 +1,110 @@
+"""The bundled tasks, each played: solved, nearly solved, untouched, and with work that no check may fall over."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+from pinchbench.model import GradingType, Part
+from pinchbench.runner.play import Stage, play, write_transcript
+from pinchbench.runner.rehearsal import rehearse
+from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.solution import Solution, load_solution
+from pinchbench.workspace import fill_workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+ROOT = bundled_tasks_dir()
+TASKS = {task.task_id: task for task in load_suite(ROOT).suite.tasks}
+CHECKED = [task_id for task_id, task in TASKS.items() if task.grading_type is not GradingType.LLM_JUDGE]
+
+# What an agent may leave instead of what was asked for.
+HOSTILE = {
+    "binary": bytes(range(256)) * 40,
+    "nested": b"[" * 100_000,
+    "wrong types": b'[null, 1e999, -1, "", {"": null, "a": [[]]}, true, NaN, "\\ud800"]\n',
+}
+
+# Runs the check on several workspaces, one after another; warnings are errors.
+GRADE = """
+import json, os, sys
+from pathlib import Path
+code, transcript, answer = map(Path, sys.argv[1:4])
+names = {"__name__": "check"}
+exec(compile(code.read_text("utf-8"), str(code), "exec"), names)
+entries = [json.loads(line) for line in transcript.read_bytes().splitlines()]
+means = []
+for workspace in sys.argv[4:]:
+    os.chdir(workspace)
+    scores = names["grade"](entries, workspace)
+    assert scores and all(0 <= score <= 1 for score in scores.values()), scores
+    means.append(sum(scores.values()) / len(scores))
+answer.write_text(json.dumps(means))
+"""
+
+
+def worked_solution(task_id: str) -> Solution:
+    solution = load_solution(ROOT, task_id)
+    assert solution is not None
+    return solution
+
+
+@pytest.mark.parametrize("task_id", TASKS)
+async def test_a_task_gives_each_of_its_scripts_the_score_it_states(task_id: str) -> None:
+    results = await rehearse([(TASKS[task_id], worked_solution(task_id))], show=lambda _: None)
+    assert [problem for one in results for problem in one.problems] == []
+    assert [one.part for one in results] == [Part.ORACLE, Part.NEAR_MISS, Part.NEAR_MISS, Part.NOTHING]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("task_id", CHECKED)
+async def test_a_check_gives_little_for_rubbish_and_never_raises(task_id: str, tmp_path: Path) -> None:
+    task, solution = TASKS[task_id], worked_solution(task_id)
+    solved, transcript = tmp_path / "solved" / task_id, tmp_path / "transcript.jsonl"
+    fill_workspace(solved, task.workspace_files)
+    before = contents(solved)
+    home = tmp_path / "stage"
+    home.mkdir()
+    stage = Stage(workspace=solved, home=home, output=tmp_path / "output.log", marker=uuid4().hex)
+    events = await play(solution.turns, task, stage)
+    write_transcript(transcript, events if task.workspace_files or len(task.turns) > 1 else [])
+    made = {name for name, data in contents(solved).items() if before.get(name) != data}
+
+    places = [tmp_path / "nothing at all"]
+    places[0].mkdir()
+    for name, data in {**HOSTILE, "folders": None, "links": None}.items():
+        place = tmp_path / name
+        places.append(place)
+        shutil.copytree(solved, place, symlinks=True)
+        for path in (place / one for one in made):
+            path.chmod(0o600)
+            if data is not None:
+                path.write_bytes(data)
+                continue
+            path.unlink()
+            path.mkdir() if name == "folders" else path.symlink_to("nowhere")
+    code = tmp_path / "check.py"
+    code.write_text(task.automated_checks or "", encoding="utf-8")
+    means = tmp_path / "means.json"
+    argv = [sys.executable, "-W", "error", "-X", "utf8", "-c", GRADE, *map(str, (code, transcript, means, *places))]
+    done = subprocess.run(  # noqa: ASYNC221 - this test does nothing else meanwhile
+        argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    scores = dict(zip([place.name for place in places], json.loads(means.read_text(encoding="utf-8")), strict=True))
+    assert scores.pop("nothing at all") <= 0.2
+    assert max(scores.values()) <= 0.4, scores

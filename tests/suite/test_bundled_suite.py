@@ -1,0 +1,225 @@
+"""The bundled suite as a whole: what it holds, how its files are made, and some of its checks in detail."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from random import Random
+from statistics import correlation, mean
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.model import GradingType
+from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.solution import load_solution
+from pinchbench.workspace import fill_workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.model import Task
+
+ROOT = bundled_tasks_dir()
+SUITE = load_suite(ROOT).suite
+TASKS = {task.task_id: task for task in SUITE.tasks}
+SOLUTIONS = {task_id: load_solution(ROOT, task_id) for task_id in TASKS}
+CATEGORIES = {
+    *("coding", "data-analysis", "documents", "log-analysis", "meetings-email"),
+    *("memory", "productivity", "research", "system-skills", "writing"),
+}
+# What the near misses of a task earn: the middles of the ranges they state.
+PARTIAL = {
+    task_id: [(one.low + one.high) / 2 for miss in found.near_misses if (one := miss.check or miss.judge)]
+    for task_id, found in SOLUTIONS.items()
+    if found is not None
+}
+STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
+TEXTS = {".md", ".txt", ".csv", ".json", ".yaml", ".yml", ".eml", ".html", ".ics", ".py", ".log", ".sql", ".ndjson"}
+HOST = re.compile(r"(?:https?://|[\w.]@)([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)")
+NAMESPACES = {"schemas.openxmlformats.org", "www.w3.org"}
+FICTIONAL = re.compile(r"(?:^|\.)(?:example|example\.(?:org|com|net)|test|invalid|local)$|^127\.0\.0\.1$|^[^.]+$")
+
+# A check gets its transcript on stdin and answers with JSON, as it would in the runner's child process.
+_GRADE = """
+import json, sys
+names = {}
+exec(compile(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1], "exec"), names)
+print(json.dumps(names["grade"](json.load(sys.stdin), sys.argv[2])))
+"""
+
+
+def grade(task: Task, workspace: Path, answer: str = "Done.") -> dict[str, float]:
+    code = workspace.parent / "check.py"
+    code.write_text(task.automated_checks or "", encoding="utf-8")
+    reply = {"role": "assistant", "content": [{"type": "text", "text": answer}]}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _GRADE, str(code), str(workspace)],
+        input=json.dumps([{"type": "message", "message": reply}]),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    scores: dict[str, float] = json.loads(done.stdout)
+    return scores
+
+
+def test_the_suite_has_over_forty_tasks_of_ten_categories_and_three_ways_to_grade() -> None:
+    assert len(SUITE.tasks) >= 40
+    assert [int(task.task_id.split("_")[1]) for task in SUITE.tasks] == list(range(len(SUITE.tasks)))
+    assert SUITE.run_first == ("task_00_sanity",)
+    by_category = Counter(task.category for task in SUITE.tasks)
+    assert by_category.keys() == CATEGORIES
+    assert min(by_category.values()) >= 3
+    kinds = Counter(task.grading_type for task in SUITE.tasks)
+    assert kinds[GradingType.AUTOMATED] >= 24
+    assert kinds[GradingType.HYBRID] >= 12
+    assert kinds[GradingType.LLM_JUDGE] >= 4
+
+
+def test_the_suite_uses_every_part_of_the_format() -> None:
+    files = [file for task in SUITE.tasks for file in task.workspace_files]
+    assert {file.source is None for file in files} == {True, False}
+    assert any(file.source is not None and file.source.is_dir() for file in files)
+    assert any(turn.new_session for task in SUITE.tasks for turn in task.turns)
+
+
+@pytest.mark.parametrize("task_id", TASKS)
+def test_a_task_says_what_it_expects(task_id: str) -> None:
+    task = TASKS[task_id]
+    assert task.path is not None
+    assert task.path.stem == task_id
+    assert task.expected_behavior
+    assert task.grading_criteria
+    assert task.frontmatter.get("measures")
+    assert 120 <= task.timeout_s <= 600
+    assert set(task.prerequisites) <= {"git", "GNU coreutils and findutils"}
+    assert bool(task.llm_judge_rubric) == (task.grading_type is not GradingType.AUTOMATED)
+
+
+@pytest.mark.parametrize("task_id", TASKS)
+def test_a_task_has_a_solution_and_two_near_misses_that_are_no_solutions(task_id: str) -> None:
+    judged = TASKS[task_id].grading_type is GradingType.LLM_JUDGE
+    solution = SOLUTIONS[task_id]
+    assert solution is not None
+    misses = solution.near_misses
+    assert len(misses) == 2
+    assert all((miss.judge if judged else miss.check) is not None for miss in misses)
+    assert max(one.high for miss in misses for one in (miss.check, miss.judge) if one is not None) <= 0.9
+
+
+class TestCore:
+    def test_it_is_a_dozen_with_one_of_each_category_in_less_than_a_quarter_of_the_time(self) -> None:
+        core = [TASKS[task_id] for task_id in SUITE.core]
+        assert 10 <= len(core) <= 14
+        assert {task.category for task in core} == CATEGORIES
+        assert sum(task.timeout_s for task in core) < sum(task.timeout_s for task in SUITE.tasks) / 4
+
+    def test_it_orders_simulated_models_nearly_as_the_whole_suite_does(self) -> None:
+        agreed = [self._agreement(Random(seed)) for seed in range(200)]
+        assert mean(agreed) >= 0.9
+
+    @staticmethod
+    def _agreement(dice: Random) -> float:
+        """How well the scores of simulated models in both suites go together: their correlation.
+
+        A model solves a task, or does one of its near misses, or nothing, the more rarely the harder the task is for it.
+        """
+        models = [0.1 * step for step in range(1, 10)]
+        hardness = {task_id: dice.random() for task_id in TASKS}
+
+        def score(task_id: str, ability: float) -> float:
+            margin = ability - hardness[task_id] + dice.gauss(0, 0.2)
+            near = dice.choice(PARTIAL[task_id])
+            return 1.0 if margin > 0 else near if margin > -0.4 else 0.0
+
+        scores = [{task_id: score(task_id, ability) for task_id in TASKS} for ability in models]
+        whole = [mean(one.values()) for one in scores]
+        core = [mean(one[task_id] for task_id in SUITE.core) for one in scores]
+        return correlation(whole, core)
+
+
+class TestFixtures:
+    @staticmethod
+    def _meaning(path: Path) -> object:
+        """What a file says, apart from how this machine's zlib and git have packed it."""
+        data = path.read_bytes()
+        if path.suffix == ".pdf":
+            head = data[: data.index(b"stream")]
+            return head, [zlib.decompress(stream) for stream in STREAM.findall(data)]
+        if path.suffix == ".gz":
+            return zlib.decompress(data, wbits=31)
+        if path.suffix == ".bundle":
+            done = subprocess.run(
+                ["git", "bundle", "list-heads", str(path)], capture_output=True, check=True, cwd=path.parent
+            )
+            return done.stdout
+        return data
+
+    def test_the_generators_write_the_assets_as_they_are(self, tmp_path: Path) -> None:
+        subprocess.run([sys.executable, "-B", str(ROOT / "generators"), str(tmp_path)], timeout=120, check=True)
+        made = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+        assert len(made) > 100
+        for path in made:
+            assert self._meaning(path) == self._meaning(ROOT / "assets" / path.relative_to(tmp_path)), path
+
+    def test_every_fixture_belongs_to_a_task_and_is_small(self) -> None:
+        sources = [file.source for task in SUITE.tasks for file in task.workspace_files if file.source is not None]
+        files = [path for path in (ROOT / "assets").rglob("*") if path.is_file()]
+        for path in files:
+            assert any(path == source or path.is_relative_to(source) for source in sources), path
+        assert sum(path.stat().st_size for path in files) < 8 * 1024 * 1024
+
+    def test_no_task_names_a_host_that_could_exist(self) -> None:
+        files = [path for path in ROOT.rglob("*") if path.is_file() and path.suffix in TEXTS]
+        found = {
+            (path.relative_to(ROOT).as_posix(), host.lower())
+            for path in files
+            # calendars and mails break long lines with a blank
+            for host in HOST.findall(path.read_text(encoding="utf-8", errors="replace").replace("\n ", ""))
+        }
+        assert {(name, host) for name, host in found if host not in NAMESPACES and not FICTIONAL.search(host)} == set()
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "points"),
+    [
+        ("DTSTART:20260514T173000Z", "DTEND:20260514T190000Z", 1.0),
+        ("DTSTART:20260514T193000", "DURATION:PT1H30M", 1.0),
+        ("DTSTART;TZID=Europe/Berlin:20260514T193000", "DTEND;TZID=Europe/Berlin:20260514T210000", 1.0),
+        ("DTSTART:20260514T193000Z", "DTEND:20260514T210000Z", 0.5),
+        ("DTSTART:20260515T193000", "DTEND:20260515T210000", 0.0),
+    ],
+)
+def test_the_calendar_check_reads_times_by_their_meaning(start: str, end: str, points: float, tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    lines = ["BEGIN:VCALENDAR", "BEGIN:VEVENT", "UID:1", "DTSTAMP:20260101T000000Z", start, end]
+    lines += ["SUMMARY:Extra choir", "  rehearsal", "END:VEVENT", "END:VCALENDAR", ""]
+    (workspace / "rehearsal.ics").write_bytes("\r\n".join(lines).encode("utf-8"))
+    scores = grade(TASKS["task_01_calendar"], workspace)
+    assert (scores["well_formed"], scores["title"]) == (1.0, 1.0)
+    assert (scores["start"], scores["end"]) == (points, points)
+
+
+def test_the_memory_check_does_not_let_the_old_code_reach_tom(tmp_path: Path) -> None:
+    task, workspace = TASKS["task_04_workshop_memory"], tmp_path / "workspace"
+    fill_workspace(workspace, task.workspace_files)
+    (workspace / "for_tom.md").write_text("The key box opens with 8826 (it was 4471).", encoding="utf-8")
+    assert grade(task, workspace)["page_key"] == 0
+
+
+def test_the_rota_check_gives_a_part_for_a_part(tmp_path: Path) -> None:
+    task, workspace = TASKS["task_03_rota_repair"], tmp_path / "workspace"
+    fill_workspace(workspace, task.workspace_files)
+    script = workspace / "rota.py"
+    text = script.read_text(encoding="utf-8").replace('name = line.split("#")[0]', 'name = line.split("#")[0].strip()')
+    script.write_text(text.replace("if line:", "if name:"), encoding="utf-8")
+    scores = grade(task, workspace)
+    assert scores == {"given_tests": 0.0, "read_roster": 1.0, "plan": 0.0, "minutes_on_call": 0.0}

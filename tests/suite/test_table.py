@@ -1,0 +1,48 @@
+"""The suite as a table, and the one in tasks/README.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pinchbench.model import GradingType, Suite, Task, Turn
+from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.table import BEGIN, END, suite_table, with_table
+
+
+def task(task_id: str, **frontmatter: object) -> Task:
+    return Task(
+        task_id=task_id,
+        name="A | name",
+        category="x",
+        grading_type=GradingType.HYBRID,
+        prompt="",
+        turns=(Turn(prompt="p"),),
+        timeout_s=90.0,
+        frontmatter=frontmatter,
+    )
+
+
+def test_each_task_is_a_row_and_core_tasks_are_bold() -> None:
+    suite = Suite(root=Path(), tasks=(task("task_a"), task("task_b", measures="counting,\n  slowly")), core=("task_b",))
+    assert suite_table(suite).split("\n")[2:] == [
+        "| task_a | x | hybrid | 90 s | A \\| name |",
+        "| **task_b** | x | hybrid | 90 s | counting, slowly |",
+        "",
+    ]
+
+
+def test_a_table_takes_the_place_of_the_old_one_and_nothing_else() -> None:
+    text = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    once = with_table(text, "new\n")
+    assert once == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
+    assert with_table(once, "new\n") == once
+    with pytest.raises(ValueError, match="are missing"):
+        with_table("before", "new")
+
+
+def test_the_table_in_the_readme_of_the_tasks_is_current() -> None:
+    root = bundled_tasks_dir()
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert with_table(text, suite_table(load_suite(root).suite)) == text, "make it anew with: make suite"
