@@ -26,7 +26,7 @@ class LoadedSuite:
 
 
 def bundled_tasks_dir() -> Path:
-    """Return the starter suite's folder: inside the package when installed, beside it in a checkout."""
+    """Return the bundled suite's folder: inside the package when installed, beside it in a checkout."""
     package = Path(__file__).resolve().parents[1]
     bundled = package / "bundled_tasks"
     return bundled if bundled.is_dir() else package.parent / "tasks"
