@@ -22,11 +22,12 @@ from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, RunInt
 from pinchbench.model import GradingType, Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 
     from pinchbench.config import RunConfig
     from pinchbench.model import Rehearsed, Suite, Task
     from pinchbench.runner.finish import Result
+    from pinchbench.suite.solution import Solution
 
 INCOMPLETE = 5  # some trials say nothing about the model
 STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
@@ -381,6 +382,8 @@ def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: b
     from pinchbench.suite.select import select_tasks  # noqa: PLC0415
     from pinchbench.suite.table import suite_table  # noqa: PLC0415
 
+    if markdown and as_json:
+        raise click.UsageError("--json and --markdown are two forms; name one of them.")
     loaded = _load(tasks_dir)
     chosen = select_tasks(loaded, suite)
     if markdown:
@@ -434,8 +437,18 @@ def _sections(task: Task) -> Iterator[tuple[str, str]]:
 @_option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
 @_judge_options
 @_option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw, for a judge that is an OpenClaw agent.")
+@_option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+         help="Where scripts are played.")  # fmt: skip
 @_option("--json", "as_json", is_flag=True, help="Print JSON: one entry for each script that was played.")
-def tasks_check(*, tasks_dir: Path | None, suite: str, openclaw: str | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+def tasks_check(
+    *,
+    tasks_dir: Path | None,
+    suite: str,
+    openclaw: str | None,
+    run_root: Path,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Check tasks without an agent: play their solutions and grade what they leave.
 
     The solution must earn every point of the check, each near miss a score in the range it states, and doing nothing at
@@ -450,39 +463,56 @@ def tasks_check(*, tasks_dir: Path | None, suite: str, openclaw: str | None, as_
     from pinchbench.report import rehearsal as report  # noqa: PLC0415
     from pinchbench.runner.rehearsal import rehearse  # noqa: PLC0415
     from pinchbench.suite.select import select_tasks  # noqa: PLC0415
-    from pinchbench.suite.solution import load_solution  # noqa: PLC0415
 
     judge = _judge(options)
     loaded = _load(tasks_dir)
-    chosen = []
-    broken = []
-    for task in select_tasks(loaded, suite):
-        try:
-            chosen.append((task, load_solution(loaded.root, task.task_id)))
-        except SuiteError as error:
-            broken.append(str(error))
-    if broken:
-        raise SuiteError("\n".join(broken))
+    chosen = _with_solutions(loaded, select_tasks(loaded, suite))
     width = max(len(task.task_id) for task, _ in chosen)
 
     def show(results: Sequence[Rehearsed]) -> None:
         if not as_json:
             _print(report.task_line(results, width=width))
+        if problems := report.problem_lines(results):
+            _say(problems)
 
-    results = anyio.run(partial(rehearse, chosen, judge=judge, openclaw=openclaw, show=show))
+    if judge is not None:
+        _say(
+            f"Asking {judge.model} about each script of {sum(one.llm_judge_rubric is not None for one, _ in chosen)} tasks."
+        )
+    root = limits.absolute_path(run_root, option="--run-root")
+    results = anyio.run(partial(rehearse, chosen, show=show, judge=judge, openclaw=openclaw, run_root=root, say=_say))
     if as_json:
         _print(json.dumps([report.record(one) for one in results]))
-    if problems := report.problem_lines(results):
-        raise SuiteError(problems)
+    if wrong := report.wrong_tasks(results):
+        raise SuiteError(wrong)
+    if untried := report.untried_lines(results):
+        _say(untried)
+        sys.exit(INCOMPLETE)
     _say(report.verdict(results, judged=judge is not None))
+
+
+def _with_solutions(suite: Suite, chosen: Iterable[Task]) -> list[tuple[Task, Solution | None]]:
+    """The tasks, each with its solution if it has one. Raises SuiteError, with all broken solutions."""
+    from pinchbench.suite.solution import load_solution  # noqa: PLC0415
+
+    solved = []
+    broken = []
+    for task in chosen:
+        try:
+            solved.append((task, load_solution(suite.root, task.task_id)))
+        except SuiteError as error:
+            broken.append(str(error))
+    if broken:
+        raise SuiteError("\n".join(broken))
+    return solved
 
 
 @tasks.command("new", context_settings=CONTEXT)
 @click.argument("task_id", metavar="ID")
-@click.option("--tasks-dir", type=FOLDER, default=Path("tasks"), show_default=True, help="The folder it is written to.")
-@click.option("--grading", type=click.Choice([one.value for one in GradingType]), default="automated",
+@_option("--tasks-dir", type=FOLDER, default=Path("tasks"), show_default=True, help="The folder it is written to.")
+@_option("--grading", type=click.Choice([one.value for one in GradingType]), default="automated",
               show_default=True, help="By a check, by a judge, or by both.")  # fmt: skip
-@click.option("--category", default="uncategorized", show_default=True, help="The task's category.")
+@_option("--category", default="uncategorized", show_default=True, help="The task's category.")
 def tasks_new(*, task_id: str, tasks_dir: Path, grading: str, category: str) -> None:
     """Write a new task to begin with: a task file, its solution and two near misses, small but whole.
 

@@ -466,7 +466,11 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rehearsed:
-    """What came of one script: the scores of check and judge (None: not graded), and what is not as it should be."""
+    """What came of one script: the scores of check and judge (None: not graded), and what is not as it should be.
+
+    `untried` says why the script, or its judge's part, could not be tried on this machine. `has_rubric`: a judge has a
+    word in it.
+    """
 
     task_id: str
     part: Part
@@ -474,3 +478,5 @@ class Rehearsed:
     check: float | None = None
     judge: float | None = None
     problems: tuple[str, ...] = ()
+    untried: str = ""
+    has_rubric: bool = False

@@ -1,4 +1,4 @@
-"""Writes the suite's table into README.md; run it with `make table`."""
+"""Writes the suite's table into README.md; run it with `make suite`."""
 
 from pathlib import Path
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pinchbench.model import Task
     from pinchbench.suite.solution import Solution, ToolStep
 
+# OpenClaw puts a command into the background after 10 s, and a script can't come back for it as a model would.
+PATIENCE_MS = 120_000
 UNSCRIPTED_ANSWER = "I have no script for this request, so I politely leave everything as it is."
 
 
@@ -77,7 +79,8 @@ def next_reply(turn: ScriptedTurn, messages: object) -> Reply:
     if step_index >= len(turn.steps):
         return Answer(text=turn.answer)
     step = turn.steps[step_index]
-    return ToolCall(call_id=f"call_{results + 1:04d}", tool=step.tool, arguments=_to_json(step.args))
+    args = {"yieldMs": PATIENCE_MS, **step.args} if step.tool == "exec" else step.args
+    return ToolCall(call_id=f"call_{results + 1:04d}", tool=step.tool, arguments=_to_json(args))
 
 
 def _count_tool_results(messages: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from pinchbench.model import Rehearsed
 
 
+NEAR_MISSES = 2  # of each task, at least
+
+
 def task_line(results: Sequence[Rehearsed], *, width: int) -> str:
     """One task's results in a line; its id takes `width` columns. `results` are of one task, at least one."""
     scores = {
@@ -23,8 +27,9 @@ def task_line(results: Sequence[Rehearsed], *, width: int) -> str:
     }
     titles = {Part.ORACLE: "oracle", Part.NEAR_MISS: "near misses", Part.NOTHING: "nothing"}
     shown = "  ".join(f"{titles[part]} {text}" for part, text in scores.items())
-    wrong = any(one.problems for one in results)
-    return f"{results[0].task_id:<{width}}  {'WRONG' if wrong else 'ok':<5}  {shown}"
+    wrong, untried = any(one.problems for one in results), any(one.untried for one in results)
+    state = "WRONG" if wrong else "-" if untried else "ok"
+    return f"{results[0].task_id:<{width}}  {state:<5}  {shown}"
 
 
 def _score(one: Rehearsed) -> str:
@@ -38,7 +43,7 @@ def record(one: Rehearsed) -> dict[str, object]:
 
 
 def problem_lines(results: Sequence[Rehearsed]) -> str:
-    """All that is wrong, a line each; empty when nothing is."""
+    """All that is wrong with these scripts, a line each; empty when nothing is."""
     lines = [
         f"{one.task_id}, {_script(one)}: {plain_lines(problem).strip()}" for one in results for problem in one.problems
     ]
@@ -49,15 +54,33 @@ def _script(one: Rehearsed) -> str:
     return f"near miss {plain(one.name)!r}" if one.part is Part.NEAR_MISS else one.part.value
 
 
+def wrong_tasks(results: Sequence[Rehearsed]) -> str:
+    """The sentence about all tasks with problems; empty when there are none."""
+    wrong = sorted({one.task_id for one in results if one.problems})
+    many_tasks = many(len({one.task_id for one in results}), "task")
+    return f"{len(wrong)} of {many_tasks} not as stated: {', '.join(wrong)}." if wrong else ""
+
+
+def untried_lines(results: Sequence[Rehearsed]) -> str:
+    """What could not be tried on this machine, a line for each reason; empty when all was."""
+    reasons: dict[str, list[str]] = {}
+    for one in results:
+        if one.untried and one.task_id not in reasons.setdefault(one.untried, []):
+            reasons[one.untried].append(one.task_id)
+    return "\n".join(f"Not tried: {', '.join(tasks)}: {plain(reason)}" for reason, tasks in reasons.items())
+
+
 def verdict(results: Sequence[Rehearsed], *, judged: bool) -> str:
     """The sentences at the end of a rehearsal without problems."""
     tasks = {one.task_id for one in results}
-    checked = {one.task_id for one in results if one.check is not None}
+    misses = Counter(one.task_id for one in results if one.part is Part.NEAR_MISS)
     solved = {one.task_id for one in results if one.part is Part.ORACLE}
-    misses = sum(one.part is Part.NEAR_MISS for one in results)
-    said = [f"{many(len(tasks), 'task')}, {many(misses, 'near miss')}: all as they should be."]
+    said = [f"{many(len(tasks), 'task')}, {many(misses.total(), 'near miss')}: all as they should be."]
     if unsolved := sorted(tasks - solved):
         said.append(f"Without a solution: {', '.join(unsolved)}.")
-    if not judged and (unjudged := sorted(solved - checked)):
-        said.append(f"Played but not graded, because only a judge can (name one with --judge): {', '.join(unjudged)}.")
+    if few := sorted(task_id for task_id in solved if misses[task_id] < NEAR_MISSES):
+        said.append(f"With fewer than two near misses: {', '.join(few)}.")
+    rubrics = {one.task_id for one in results if one.has_rubric}
+    if rubrics and not judged:
+        said.append(f"The rubrics of {many(len(rubrics), 'task')} were not tried; --judge names who can.")
     return "\n".join(said)

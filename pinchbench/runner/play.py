@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -19,10 +21,11 @@ if TYPE_CHECKING:
     from pinchbench.model import Task
     from pinchbench.suite.solution import SolutionTurn, ToolStep
 
-STEP_LIMIT_S = 30.0  # OpenClaw's exec goes on in the background after 10 s: a script's commands must be short
+STEP_LIMIT_S = 30.0  # for one command; worked solutions need far less, even on a busy machine
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024
 SHOWN_CHARACTERS = 20_000  # of a tool's result in the transcript; OpenClaw cuts as well
-TOOLS = ("write", "read", "exec")
+CHARACTER_BYTES = 4  # at most, in UTF-8
+ARGUMENTS = {"write": ("path", "content"), "read": ("path",), "exec": ("command",)}
 KEPT_VARIABLES = frozenset({"PATH", "LANG", "TZ"})  # never a key
 
 
@@ -43,8 +46,8 @@ class Stage:
 async def play(turns: Sequence[SolutionTurn], task: Task, stage: Stage) -> list[dict[str, object]]:
     """Play the turns and return the transcript's events, in the shape of OpenClaw's.
 
-    Processes that a command leaves running are ended with it. A cancellation ends the command that runs. Raises
-    StepFailedError.
+    Processes that a command leaves running are ended with it, and make it fail. A cancellation ends the command that
+    runs. Raises StepFailedError.
     """
     events: list[dict[str, object]] = [
         {"type": "session", "version": 3, "id": "rehearsal", "cwd": str(stage.workspace)}
@@ -75,50 +78,73 @@ def _message(role: str, *, text: str = "", content: object = None, **more: objec
 
 
 async def _play_step(step: ToolStep, stage: Stage) -> str:
+    arguments = _arguments(step)
     match step.tool:
         case "write":
-            return await to_thread.run_sync(_write, stage, _argument(step, "path"), _argument(step, "content"))
+            return await to_thread.run_sync(_write, stage, arguments["path"], arguments["content"])
         case "read":
-            return await to_thread.run_sync(_read, stage, _argument(step, "path"))
-        case "exec":
-            return await _exec(_argument(step, "command"), stage)
-        case other:
-            raise StepFailedError(f"there is no tool {other!r} without an agent; use {', '.join(TOOLS)}")
+            return await to_thread.run_sync(_read, stage, arguments["path"])
+        case _:
+            return await _exec(arguments["command"], stage)
 
 
-def _argument(step: ToolStep, name: str) -> str:
-    value = step.args.get(name)
-    if value is None:
-        raise StepFailedError(f"the argument `{name}` is missing")
-    return str(value)
+def _arguments(step: ToolStep) -> dict[str, str]:
+    """The step's arguments: exactly those that its tool has here, all of them texts, as an agent's tool would get them."""
+    known = ARGUMENTS.get(step.tool)
+    if known is None:
+        raise StepFailedError(f"there is no tool {step.tool!r} without an agent; use {', '.join(ARGUMENTS)}")
+    if strange := sorted(step.args.keys() - set(known)):
+        raise StepFailedError(f"the argument `{strange[0]}` is not known here; {step.tool} has {', '.join(known)}")
+    arguments: dict[str, str] = {}
+    for name in known:
+        value = step.args.get(name)
+        if not isinstance(value, str):
+            raise StepFailedError(f"the argument `{name}` is missing" if value is None else f"`{name}` must be a text")
+        arguments[name] = value
+    return arguments
 
 
 def _inside(stage: Stage, path: str) -> Path:
     try:
-        return stage.workspace / relative_path(path)
+        place = stage.workspace / relative_path(path)
     except ValueError as error:
         raise StepFailedError(f"the path {path!r} {error}") from error
+    if not place.resolve().is_relative_to(stage.workspace.resolve()):
+        raise StepFailedError(f"the path {path!r} leaves the workspace through a link")
+    return place
 
 
 def _write(stage: Stage, path: str, content: str) -> str:
     target = _inside(stage, path)
+    data = content.encode()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(content, encoding="utf-8", newline="")
+        with os.fdopen(_opened(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+            file.write(data)
     except OSError as error:
         raise StepFailedError(f"{path} can't be written: {error}") from error
-    return f"Successfully wrote {len(content.encode())} bytes to {path}"
+    return f"Successfully wrote {len(data)} bytes to {path}"
 
 
 def _read(stage: Stage, path: str) -> str:
     try:
-        return _inside(stage, path).read_text(encoding="utf-8", errors="replace")[:SHOWN_CHARACTERS]
+        with os.fdopen(_opened(_inside(stage, path), os.O_RDONLY), "rb") as file:
+            data = file.read(SHOWN_CHARACTERS * CHARACTER_BYTES)
     except OSError as error:
         raise StepFailedError(f"{path} can't be read: {error}") from error
+    return data.decode("utf-8", "replace")[:SHOWN_CHARACTERS]
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Open a regular file; anything else, such as a pipe that nobody serves, would be waited for without end."""
+    number = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError("it is no regular file")
+    return number
 
 
 async def _exec(command: str, stage: Stage) -> str:
-    stage.output.unlink(missing_ok=True)
     spec = ProcessSpec(
         argv=["sh", "-c", command],
         cwd=stage.workspace,
@@ -128,6 +154,7 @@ async def _exec(command: str, stage: Stage) -> str:
         marker=stage.marker,
         limits=Limits(grace_s=0.5, sweep_s=0.2, output_limit_bytes=OUTPUT_LIMIT_BYTES),
     )
+    await to_thread.run_sync(partial(stage.output.unlink, missing_ok=True))
     end = await supervise(spec, timeout_s=STEP_LIMIT_S)
     said = await to_thread.run_sync(_said, stage)
     if problem := _problem(end):
@@ -137,6 +164,9 @@ async def _exec(command: str, stage: Stage) -> str:
 
 def _problem(end: ProcessEnd) -> str:
     match end.reason:
+        case EndReason.EXITED if end.leftovers:
+            names = ", ".join(one.command or str(one.pid) for one in end.leftovers[:3])
+            return f"the command leaves processes running ({names[:200]})"
         case EndReason.EXITED if end.exit_code == 0:
             return ""
         case EndReason.EXITED:
@@ -149,7 +179,8 @@ def _problem(end: ProcessEnd) -> str:
 
 def _said(stage: Stage) -> str:
     try:
-        return stage.output.read_text(encoding="utf-8", errors="replace")[:SHOWN_CHARACTERS]
+        with stage.output.open("rb") as file:
+            return file.read(SHOWN_CHARACTERS * CHARACTER_BYTES).decode("utf-8", "replace")[:SHOWN_CHARACTERS]
     except FileNotFoundError:
         return ""
 

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import shutil
 import tempfile
 import time
-import uuid
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 
-from pinchbench.folders import remove_folder
+from pinchbench.config import DEFAULT_RUN_ROOT
+from pinchbench.errors import RunInterruptedError
+from pinchbench.folders import folder_error, private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import Grade, GradingType, Part, Rehearsed, Task, TrialKey, Ungraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.openclaw.task_result import Evidence
+from pinchbench.process.leftovers import end_orphaned
+from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.play import Stage, StepFailedError, play, write_transcript
-from pinchbench.runner.slots import secrets_of
+from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, own_homes, remove_homes, secrets_of, sweep_homes
 from pinchbench.snapshot import keep_workspace
 from pinchbench.suite.solution import ScoreRange, Solution, SolutionTurn
 from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 
     from pinchbench.config import JudgeConfig
     from pinchbench.grading.judge import Judge
@@ -36,7 +42,11 @@ FULL = ScoreRange(low=1, high=1)
 ORACLE_JUDGED = ScoreRange(low=0.8, high=1)  # a judge may find fault with a perfect solution
 NEXT_TO_NOTHING = ScoreRange(low=0, high=0.2)
 POLITE = "Thank you, I am glad to help with that."
-CLEAN_UP_LIMIT_S = 30.0
+OUT_OF_REACH = frozenset({Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_REFUSED})
+STOPPING = "The scripts that run are ended. Once more, and once again, leaves at once."
+HURRYING = "The scripts are being ended. Once more leaves at once."
+_PROGRAM = re.compile(r"[a-z][a-z0-9.+-]*")
+_Done: TypeAlias = "dict[int, tuple[Rehearsed, ...]]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,10 +85,10 @@ def problems_of(script: Script, task: Task, grade: Grade, *, judged: bool) -> It
         elif script.check is not None and grade.check.score not in script.check:
             yield f"its check gives {grade.check.score:.3f}, not {script.check} ({_low_points(grade.check.breakdown)})"
     if judged and task.grading_type is not GradingType.AUTOMATED and grade.judge is not None:
-        if grade.judge.score is None:
+        if grade.judge.score is None and grade.judge.ungraded not in OUT_OF_REACH:
             why = grade.judge.ungraded.value if grade.judge.ungraded else "no score"
             yield f"the judge gave no score, {why}: {' '.join(grade.judge.notes)}"
-        elif script.judge is not None and grade.judge.score not in script.judge:
+        elif script.judge is not None and grade.judge.score is not None and grade.judge.score not in script.judge:
             yield f"the judge gives {grade.judge.score:.3f}, not {script.judge}"
 
 
@@ -86,50 +96,96 @@ def _low_points(breakdown: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {points:.2f}" for name, points in breakdown.items())
 
 
+def missing_programs(task: Task) -> list[str]:
+    """The prerequisites that are a program's name, such as `git`, and that this machine does not have."""
+    return [one for one in task.prerequisites if _PROGRAM.fullmatch(one) and shutil.which(one) is None]
+
+
 async def rehearse(
     tasks: Sequence[tuple[Task, Solution | None]],
     *,
+    show: Callable[[Sequence[Rehearsed]], None],
     judge: JudgeConfig | None = None,
     openclaw: str | None = None,
-    show: Callable[[Sequence[Rehearsed]], None],
+    run_root: Path = DEFAULT_RUN_ROOT,
+    say: Callable[[str], None] | None = None,
 ) -> tuple[Rehearsed, ...]:
     """Play and grade every script of every task; the results are in the order of the tasks.
 
-    `show` hears of each task when it is done. Several are played at once, each in a scratch workspace of its own, which
-    is removed. What a script does wrong is in its result. A cancellation ends what runs and removes what was made.
-    Raises ConfigError for a judge that can't be asked, OpenClawError for an `openclaw:` judge, and OSError when there
-    is no room for the workspaces.
+    `show` hears of each task when it is done. Several are played at once, each script in a scratch workspace of its own,
+    which is removed; those of a rehearsal that was killed are removed by the next. What a script does wrong is in its
+    result. When the judge can't be asked, it is not asked again.
+
+    With `say`, SIGINT, SIGTERM and SIGHUP end what runs, `say` gets a sentence, and RunInterruptedError is raised; so
+    does a cancellation, without words. Raises ResultsError when there is no room for the workspaces, ConfigError for a
+    judge that has no endpoint, and OpenClawError for an `openclaw:` judge.
     """
-    folder = await to_thread.run_sync(_private_folder)
-    run_id = f"tasks-{uuid.uuid4().hex[:12]}"
+    root = await to_thread.run_sync(private_folder, run_root)
+    await to_thread.run_sync(end_orphaned)
+    await to_thread.run_sync(sweep_homes, root)
+    interrupt = Interrupt(STOPPING, HURRYING)
     try:
-        async with AsyncExitStack() as stack:
-            asked = await stack.enter_async_context(_judge(judge, openclaw, folder / "judge", run_id))
-            scratch = folder / "checks"
-            scratch.mkdir(mode=0o700)
-            secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
-            grader = Grader(judge=asked, scratch=scratch, secrets=secrets, checks=os.cpu_count() or 1)
-            room = CapacityLimiter(os.cpu_count() or 1)
-            done: dict[int, tuple[Rehearsed, ...]] = {}
-
-            async def one(place: int, task: Task, solution: Solution | None) -> None:
-                async with room:
-                    theater = _Theater(task=task, folder=folder / f"{place}", grader=grader, judged=asked is not None)
-                    results = [await theater.give(script, f"{run_id}/{place}") for script in scripts_of(task, solution)]
-                    done[place] = tuple(results)
-                    show(results)
-
-            async with create_task_group() as group:
-                for place, (task, solution) in enumerate(tasks):
-                    group.start_soon(one, place, task, solution)
-            return tuple(result for place in range(len(tasks)) for result in done[place])
-    finally:
-        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(remove_folder, folder, abandon_on_cancel=True)
+        folder = await to_thread.run_sync(_own_folder, root)
+        try:
+            work = partial(_rehearse, tasks=tasks, folder=folder, judge=judge, openclaw=openclaw, show=show)
+            done = await _in_time(work, interrupt, say)
+        finally:
+            with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
+                await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
+    except OSError as error:
+        raise folder_error(root, error, option="--run-root") from error
+    if interrupt.signal is not None:
+        sentence = f"{interrupt.signal.name} came; {len(done)} of {len(tasks)} tasks were checked."
+        raise RunInterruptedError(interrupt.signal, sentence)
+    return tuple(result for place in sorted(done) for result in done[place])
 
 
-def _private_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="pinchbench-tasks-")).resolve()
+def _own_folder(root: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="tasks-", dir=root)).resolve()
+    own_homes(folder)
+    return folder
+
+
+async def _in_time(
+    work: Callable[[_Done], Awaitable[None]], interrupt: Interrupt, say: Callable[[str], None] | None
+) -> _Done:
+    """Do the work until it is done or a signal comes; what is done by then is there."""
+    done: _Done = {}
+    async with create_task_group() as group:
+        if say is not None:
+            group.start_soon(interrupt.listen, say)
+        with interrupt.setup:
+            await work(done)
+        group.cancel_scope.cancel()
+    return done
+
+
+async def _rehearse(
+    done: _Done,
+    *,
+    tasks: Sequence[tuple[Task, Solution | None]],
+    folder: Path,
+    judge: JudgeConfig | None,
+    openclaw: str | None,
+    show: Callable[[Sequence[Rehearsed]], None],
+) -> None:
+    homes = folder / HOMES
+    scratch = await to_thread.run_sync(private_folder, homes / SCRATCH)
+    async with _judge(judge, openclaw, homes / "judge", folder.name) as asked:
+        secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
+        make_grader = partial(Grader, scratch=scratch, secrets=secrets, checks=os.cpu_count() or 1)
+        desk = _Desk(unjudged=make_grader(judge=None), judged=make_grader(judge=asked) if asked is not None else None)
+        room = CapacityLimiter(os.cpu_count() or 1)
+
+        async def one(place: int, task: Task, solution: Solution | None) -> None:
+            async with room:
+                theater = _Theater(task=task, folder=homes / f"{place}", desk=desk, marker=f"{folder.name}/{place}")
+                done[place] = tuple([await theater.give(script) for script in scripts_of(task, solution)])
+                show(done[place])
+
+        async with create_task_group() as group:
+            for place, (task, solution) in enumerate(tasks):
+                group.start_soon(one, place, task, solution)
 
 
 @asynccontextmanager
@@ -143,17 +199,40 @@ async def _judge(
         yield judge
 
 
+@dataclass(slots=True)
+class _Desk:
+    """Who grades: with the judge as long as it can be asked, and why it can't be any more."""
+
+    unjudged: Grader
+    judged: Grader | None
+    lost: str = ""
+
+    async def grade(self, job: GradeJob) -> Grade:
+        grade = await (self.unjudged if self.judged is None or self.lost else self.judged).grade(job)
+        if grade.judge is not None and grade.judge.ungraded in OUT_OF_REACH:
+            self.lost = self.lost or f"{grade.judge.ungraded.value}: {' '.join(grade.judge.notes)}"
+        return grade
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Theater:
     """Where one task's scripts are played, one after another, each in an empty folder."""
 
     task: Task
     folder: Path
-    grader: Grader
-    judged: bool
+    desk: _Desk
+    marker: str
 
-    async def give(self, script: Script, marker: str) -> Rehearsed:
-        result = partial(Rehearsed, task_id=self.task.task_id, part=script.part, name=script.name)
+    async def give(self, script: Script) -> Rehearsed:
+        result = partial(
+            Rehearsed,
+            task_id=self.task.task_id,
+            part=script.part,
+            name=script.name,
+            has_rubric=self.task.grading_type is not GradingType.AUTOMATED,
+        )
+        if missing := missing_programs(self.task):
+            return result(untried=f"it needs {', '.join(missing)}, not found on this machine")
         if len(script.turns) != len(self.task.turns):
             return result(problems=(f"it has {len(script.turns)} turns, the task {len(self.task.turns)}",))
         stated, key = (
@@ -161,41 +240,51 @@ class _Theater:
         )
         if stated is None:
             return result(problems=(f"it does not state its score: `{key}: [low, high]`",))
-        evidence = Evidence(folder=self.folder / "evidence")
-        workspace = self.folder / self.task.task_id
         try:
-            await to_thread.run_sync(self._set, workspace)
-            stage = Stage(
-                workspace=workspace, home=self.folder / "home", output=self.folder / "output.log", marker=marker
-            )
-            events = await play(script.turns, self.task, stage)
-            await to_thread.run_sync(write_transcript, evidence.transcript, events)
-            not_kept = await to_thread.run_sync(keep_workspace, workspace, evidence.workspace)
-            grade = await self.grader.grade(
-                GradeJob(
-                    key=TrialKey(task_id=self.task.task_id, repetition=1),
-                    task=self.task,
-                    evidence=evidence,
-                    workspace=str(workspace),
-                    transcript_length=len(events),
-                    ended_at=time.time(),
-                    timeout_s=self.task.timeout_s,
-                    marker=marker,
-                    not_kept=not_kept,
-                )
-            )
+            grade = await self._play(script)
         except StepFailedError as error:
             return result(problems=(str(error),))
         except OSError as error:
-            return result(problems=(f"it can't be played: {error}",))
+            raise folder_error(self.folder, error, option="--run-root") from error
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
                 await to_thread.run_sync(remove_folder, self.folder, abandon_on_cancel=True)
+        judged = self.desk.judged is not None and not self.desk.lost
         return result(
             check=grade.check.score if grade.check is not None else None,
             judge=grade.judge.score if grade.judge is not None else None,
-            problems=tuple(problems_of(script, self.task, grade, judged=self.judged)),
+            problems=tuple(problems_of(script, self.task, grade, judged=judged)),
+            untried=f"its rubric: {self.desk.lost}" if grade.judge is not None and self.desk.lost else "",
         )
+
+    async def _play(self, script: Script) -> Grade:
+        """Raises StepFailedError, and OSError for what is this machine's fault."""
+        evidence = Evidence(folder=self.folder / "evidence")
+        # the name of a task may be that of any folder beside it
+        workspace = self.folder / "workspace" / self.task.task_id
+        await to_thread.run_sync(self._set, workspace)
+        stage = Stage(
+            workspace=workspace, home=self.folder / "home", output=self.folder / "output.log", marker=self.marker
+        )
+        events = await play(script.turns, self.task, stage)
+        await to_thread.run_sync(write_transcript, evidence.transcript, events)
+        not_kept = await to_thread.run_sync(keep_workspace, workspace, evidence.workspace)
+        grade = await self.desk.grade(
+            GradeJob(
+                key=TrialKey(task_id=self.task.task_id, repetition=1),
+                task=self.task,
+                evidence=evidence,
+                workspace=str(workspace),
+                transcript_length=len(events),
+                ended_at=time.time(),
+                timeout_s=self.task.timeout_s,
+                marker=self.marker,
+                not_kept=not_kept,
+            )
+        )
+        if grade.check is not None and grade.check.ungraded is Ungraded.DISK_FULL:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return grade
 
     def _set(self, workspace: Path) -> None:
         for folder in (self.folder, self.folder / "home", self.folder / "evidence"):

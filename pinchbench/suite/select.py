@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Suite, Task
 
-_KEYWORDS = ("all", "core", "automated-only")
+KEYWORDS = ("all", "core", "automated-only")
 _LIST_HINT = "`pinchbench-async tasks list` shows all tasks and categories."
 
 
@@ -69,7 +69,7 @@ def _named(suite: Suite, name: str) -> set[str] | None:
 
 
 def _unknown_message(suite: Suite, unknown: list[str]) -> str:
-    known = [*_KEYWORDS, *(task.category for task in suite.tasks)]
+    known = [*KEYWORDS, *(task.category for task in suite.tasks)]
     known += [task.task_id for task in suite.tasks]
     spelled = _spelled(known)
     hints: list[str] = []

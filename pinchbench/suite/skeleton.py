@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ConfigError, SuiteError
+from pinchbench.folders import folder_error
 from pinchbench.model import GradingType
+from pinchbench.suite.load import load_suite
 from pinchbench.suite.parse import BrokenTaskError, is_template_id, parse_task
+from pinchbench.suite.select import KEYWORDS
 from pinchbench.suite.solution import SOLUTIONS
 
 if TYPE_CHECKING:
@@ -128,8 +132,8 @@ _WRITE_LETTER = """\
 def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category: str) -> tuple[Path, Path]:
     """Write a new task and its solution below `folder`, which is made if need be; return where they are. Blocks.
 
-    Raises ConfigError for an id or a category that can't be used, or that is taken, and SuiteError when the files can't
-    be written.
+    Raises ConfigError for an id or a category that can't be used, or that is taken, and ResultsError when
+    the files can't be written; neither of them is left then.
     """
     task, solution = folder / f"{task_id}.md", folder / SOLUTIONS / f"{task_id}.yaml"
     text = task_text(task_id, grading=grading, category=category)
@@ -139,18 +143,45 @@ def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category
         raise ConfigError(f"No task can be made of this: {error.problems[0].reason}.") from error
     if is_template_id(task_id) or task_id.lower() == "readme":
         raise ConfigError(f"A task can't have the id {task_id!r}: such files are not read as tasks.")
+    if task_id.lower() in KEYWORDS:
+        raise ConfigError(f"A task can't have the id {task_id!r}: for --suite it means something else.")
     if (parsed.task.task_id, parsed.task.category) != (task_id, category):
         raise ConfigError("The id and the category must be plain words, without marks that YAML gives a meaning.")
+    _refuse_taken(folder, task_id)
     try:
         solution.parent.mkdir(parents=True, exist_ok=True)
-        for path in (task, solution):
-            if path.exists():
-                raise ConfigError(f"{path} is there already; choose another id.")
-        task.write_text(text, encoding="utf-8")
-        solution.write_text(solution_text(grading), encoding="utf-8")
     except OSError as error:
-        raise SuiteError(f"The task can't be written to {folder}: {error.strerror}.") from error
+        raise folder_error(solution.parent, error, option="--tasks-dir") from error
+    written: list[Path] = []
+    try:
+        for path, content in ((task, text), (solution, solution_text(grading))):
+            with path.open("x", encoding="utf-8") as file:
+                written.append(path)
+                file.write(content)
+    except FileExistsError as error:
+        _take_back(written)
+        raise ConfigError(f"{error.filename} is there already; choose another id.") from error
+    except OSError as error:
+        _take_back(written)
+        raise folder_error(folder, error, option="--tasks-dir") from error
     return task, solution
+
+
+def _refuse_taken(folder: Path, task_id: str) -> None:
+    """Raise ConfigError when a task of the folder has this id, in small letters or in capitals, whatever its file is."""
+    try:
+        suite = load_suite(folder, skip_broken=True).suite
+    except SuiteError:  # there are no tasks yet, or none that can be read
+        return
+    taken = {task.task_id.lower(): task.path for task in suite.tasks}
+    if (place := taken.get(task_id.lower())) is not None:
+        raise ConfigError(f"The id {task_id!r} is taken by {place}, which is there already; choose another id.")
+
+
+def _take_back(written: list[Path]) -> None:
+    for path in written:
+        with suppress(OSError):
+            path.unlink()
 
 
 def task_text(task_id: str, *, grading: GradingType, category: str) -> str:

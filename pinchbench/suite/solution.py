@@ -86,7 +86,7 @@ def load_solution(root: Path, task_id: str) -> Solution | None:
 
 
 def parse_solution(text: str, *, path: Path) -> Solution:
-    """Read a solution. Top-level keys other than `turns` and `near_misses` are ignored.
+    """Read a solution. Unknown keys are refused: a misspelt one would make a script that does nothing.
 
     Raises:
         SuiteError: the text is no solution; the message begins with `path:line:`.
@@ -107,6 +107,7 @@ class _SolutionReader:
             self._fail(error.line, error.reason)
         if root is None or root.fields is None or "turns" not in root.fields:
             self._fail(root.line if root else 1, "a solution needs a list of `turns`")
+        self._know(root, "turns", "near_misses")
         misses = root.fields.get("near_misses")
         if misses is not None and not misses.is_null and misses.items is None:
             self._fail(misses.line, "`near_misses` must be a list")
@@ -118,6 +119,11 @@ class _SolutionReader:
     def _fail(self, line: int, reason: str) -> NoReturn:
         raise SuiteError(f"{self._path}:{line}: {reason}")
 
+    def _know(self, node: YamlNode, *keys: str) -> None:
+        for key, child in (node.fields or {}).items():
+            if key not in keys:
+                self._fail(child.line, f"the key `{key}` is not known here; there are {', '.join(keys)}")
+
     def _turns(self, node: YamlNode, what: str) -> tuple[SolutionTurn, ...]:
         turns = (node.fields or {}).get("turns")
         if turns is None or not turns.items:
@@ -126,6 +132,7 @@ class _SolutionReader:
 
     def _near_miss(self, node: YamlNode) -> NearMiss:
         fields = node.fields or {}
+        self._know(node, "name", "check", "judge", "turns")
         name = fields.get("name")
         if name is None or not name.text:
             self._fail(node.line, "a near miss needs a `name`, a text")
@@ -148,6 +155,7 @@ class _SolutionReader:
 
     def _turn(self, node: YamlNode) -> SolutionTurn:
         fields = node.fields or {}
+        self._know(node, "steps", "answer")
         answer, steps = fields.get("answer"), fields.get("steps")
         if answer is None or answer.text is None:
             self._fail(node.line, "a turn needs an `answer`, a text")
@@ -159,6 +167,7 @@ class _SolutionReader:
 
     def _step(self, node: YamlNode) -> ToolStep:
         fields = node.fields or {}
+        self._know(node, "tool", "args")
         tool, args = fields.get("tool"), fields.get("args")
         if tool is None or not tool.text:
             self._fail(node.line, "a step needs a `tool`, a text")

@@ -7,6 +7,8 @@ from datetime import date, datetime, timedelta, timezone
 from craft.dice import Dice
 from craft.mail import eml
 
+TODAY = date(2026, 4, 10)  # the export was made in the morning: it knows deliveries up to the day before
+POLICY = date(2026, 2, 1)  # deliveries promised from here on get the policy's credit, earlier ones got goodwill
 CUSTOMER = ("K-30418", "Henrike Vossloh")
 GOODS = [
     ("Desk lamp Arve", 5900),
@@ -41,7 +43,7 @@ HEAD = "order,customer,name,item,quantity,price_eur,ordered,promised,delivered,s
 # The customer's own rows. The price is the whole row's; the cabinet came 11 days after the promised day.
 OWN = [
     ("B-77120", "Clock Tide", 1, 4900, date(2025, 11, 3), 4, 4, "delivered", 0, ""),
-    ("B-78344", "Chair Nara", 4, 55600, date(2026, 1, 12), 10, 16, "delivered", 2000, "late by 6 days; goodwill paid"),
+    ("B-78344", "Chair Nara", 4, 55600, date(2026, 1, 12), 10, 16, "delivered", 2000, "late; goodwill"),
     (
         "B-79031",
         "Cabinet Vik oak",
@@ -93,6 +95,25 @@ Henrike Vossloh
 Customer number K-30418
 """
 
+# How the numbers rise: half days since 6 October 2025 and the number then, so that the customer's fit in.
+STANDS = [(0, 76700), (56, 77120), (196, 78344), (294, 79036), (360, 79500)]
+
+
+def numbered(half_days: int) -> int:
+    """The number an order got that long after 6 October 2025, so that numbers rise with the dates."""
+    for (begin, low), (end, high) in zip(STANDS, STANDS[1:], strict=False):
+        if half_days <= end:
+            return low + (high - low) * (half_days - begin) // (end - begin)
+    raise ValueError(half_days)
+
+
+def compensated(cents: int, promised: date, late: int) -> tuple[int, str]:
+    """What others got for a delivery that came late, and the note on it."""
+    if promised < POLICY:
+        return (2000 if cents > 20000 else 1000, "late; goodwill") if late > 4 else (0, "")
+    percent = 15 if late > 14 else 10 if late > 7 else 5 if late > 3 else 0
+    return (cents * percent // 100, "late; credit") if percent else (0, "")
+
 
 def files() -> dict[str, bytes]:
     dice = Dice(1306)
@@ -100,6 +121,8 @@ def files() -> dict[str, bytes]:
 
     def add(order, customer, item, quantity, cents, ordered, promised, taken, status, compensation, note):
         delivered = (ordered + timedelta(days=taken)).isoformat() if taken else ""
+        if delivered >= TODAY.isoformat():
+            delivered, status, compensation, note = "", "open", 0, ""
         rows.append(
             [order, *customer, item, quantity, f"{cents / 100:.2f}", ordered.isoformat()]
             + [(ordered + timedelta(days=promised)).isoformat(), delivered, status, f"{compensation / 100:.2f}", note]
@@ -114,8 +137,9 @@ def files() -> dict[str, bytes]:
         late = dice.between(1, 9) if dice.chance(0.15) else 0
         status = "returned" if dice.chance(0.06) else "delivered"
         taken = promised + late if late else promised - dice.below(3)
+        paid, note = compensated(cents * quantity, ordered + timedelta(days=promised), late)
         add(
-            f"B-{76900 + number * 19 + dice.below(7)}",
+            f"B-{numbered(number * 3) + dice.below(7)}",
             dice.pick(people),
             item,
             quantity,
@@ -124,8 +148,8 @@ def files() -> dict[str, bytes]:
             promised,
             taken,
             status,
-            1000 if late > 4 else 0,
-            "late; goodwill" if late > 4 else "",
+            paid,
+            note,
         )
     for order, item, quantity, cents, ordered, promised, taken, status, compensation, note in OWN:
         add(order, CUSTOMER, item, quantity, cents, ordered, promised, taken, status, compensation, note)

@@ -8,13 +8,13 @@ from craft.mail import eml
 from craft.pdf import gap, heading, paragraph, pdf, table
 
 FOLDER = "expense_report"
-MARIT = "Marit Eklund <marit.eklund@lofthus.example>"
+MARIT = "Marit Eklund <marit.eklund@lofthavn.example>"
 CET = timezone(timedelta(hours=1))
 
 # Plain receipts, as a till prints them.
 TEXTS = {
     "r01.txt": """
-        STADSBANAN AB
+        MORGONRÄLSEN AB
         Kvittobiljett / Ticket
         Arlanda flygplats - Stockholm C
         Sön 1 mars 2026   18:42
@@ -60,14 +60,14 @@ TEXTS = {
         GODKÄNT - SPARA KVITTOT
         """,
     "r08.txt": """
-        TAXI MÄLAREN   Bil 418
+        TAXI KORNBLÅ   Bil 418
         2026-03-02
         Start 23:10  Slut 23:24
         Fast pris / Total   310,00 SEK
         Kort **** 5512
         """,
     "r09.txt": """
-        TAXI MÄLAREN   Bil 77
+        TAXI KORNBLÅ   Bil 77
         2026-03-03
         Start 14:20  Slut 14:41
         Total               264,00 SEK
@@ -83,7 +83,7 @@ TEXTS = {
         Dankort/Visa **** 5512
         """,
     "r14.txt": """
-        RESTAURANT FYRTÅRNET
+        RESTAURANT TÅGESKÆR
         04.03.2026 kl. 19.48
         Fiskefad                 248,00
         Danskvand                 37,00
@@ -117,7 +117,7 @@ TEXTS = {
         Karte **** 5512
         """,
     "r21.txt": """
-        Bahnhofbuffet Zürich
+        Gleisküche Elf, Zürich
         06.03.2026  12:02
         Tagesteller       21.00
         Mineral            6.50
@@ -125,7 +125,7 @@ TEXTS = {
         Karte **** 5512
         """,
     "r23.txt": """
-        fonio - mobile data
+        pingofar - mobile data
         Paid on 02.03.2026
         Travel data pack Nordics + CH, 7 days
         EUR 19,90
@@ -140,7 +140,7 @@ TEXTS = {
         1 Ostbricka             85,00
         SUMMA SEK            1 284,00
         Kort **** 5512
-        [by hand on the back: guests L. Ahlin and P. Roos, Nordvik AB]
+        [by hand on the back: guests L. Ahlin and P. Roos, Dimholmen AB]
         """,
 }
 
@@ -162,7 +162,7 @@ MAILS = {
         "  Nordic Coast Forum 2026, two half days   4,500.00 SEK\n\nSee you in Stockholm!",
     ),
     "r11.eml": (
-        "Nordspår <tickets@nordspar.example>",
+        "Nattskarven <tickets@nattskarven.example>",
         "Receipt and ticket NS-40718",
         "2026-03-02 09:11",
         "Ticket NS-40718\nStockholm C 4 March 06:21 - København H 11:32\n1st class, seat 14 in coach 2: 1 "
@@ -170,7 +170,7 @@ MAILS = {
         "(2nd class on this train: 745,00 SEK)\n\nPaid on 2 March 2026 by card **** 5512.",
     ),
     "r12.eml": (
-        "Nordspår <refunds@nordspar.example>",
+        "Nattskarven <refunds@nattskarven.example>",
         "Credit note for NS-40718",
         "2026-03-09 11:30",
         "Your train on 4 March was 74 minutes late. Credit note of 9 March 2026:\n\n  25 % of ticket NS-40718   "
@@ -178,15 +178,15 @@ MAILS = {
         "The money goes back to your card **** 5512.",
     ),
     "r16.eml": (
-        "Hotel Havnegade <front@havnegade.example>",
+        "Hotel Alketernen <front@alketernen.example>",
         "Invoice 5-1190, paid",
         "2026-03-05 07:58",
-        "Hotel Havnegade, København\nInvoice 5-1190, 5 March 2026\n\nRoom, 1 night (4 to 5 March)   DKK "
+        "Hotel Alketernen, København\nInvoice 5-1190, 5 March 2026\n\nRoom, 1 night (4 to 5 March)   DKK "
         "1.195,00\nPaid with: company card "
-        "LOFTHUS CORPORATE **** 9003",
+        "LOFTHAVN CORPORATE **** 9003",
     ),
     "r17.eml": (
-        "Alpenwind <service@alpenwind.example>",
+        "Firnschwalbe <service@firnschwalbe.example>",
         "E-ticket receipt 220-4471893",
         "2026-02-23 21:40",
         "Ticket 220-4471893, EKLUND/MARIT\nCopenhagen - Zürich, 5 March 2026, 10:25, economy\n\nFare            "
@@ -197,13 +197,13 @@ MAILS = {
         MARIT,
         "Fwd: Your trip to Zürich",
         "2026-03-08 19:02",
-        "one more for the report, I think\n\n---------- Forwarded message ----------\nFrom: Alpenwind "
-        "<service@alpenwind.example>\n\nPayment "
+        "one more for the report, I think\n\n---------- Forwarded message ----------\nFrom: Firnschwalbe "
+        "<service@firnschwalbe.example>\n\nPayment "
         "received: 189.40 EUR for ticket 220-4471893 on 23 February 2026. Card **** 5512. Have a good flight on "
         "5 March!",
     ),
     "r24.eml": (
-        "Alpenwind <offers@alpenwind.example>",
+        "Firnschwalbe <offers@firnschwalbe.example>",
         "Zürich again? From 59.00 EUR",
         "2026-03-07 08:00",
         "Book until 15 March: Copenhagen - Zürich from 59.00 EUR. Total price for two persons in this example: "
@@ -227,7 +227,7 @@ HOTELS = {
         "Paid on 4 March 2026, 05:40, by card **** 5512. All amounts in SEK, VAT included.",
     ),
     "r19.pdf": (
-        "Pension Seeblick",
+        "Pension Schilfreiher",
         "Uferweg 21, Zürich",
         "Rechnung 771 for Marit Eklund, 5 March 2026 to 6 March 2026",
         [
@@ -313,7 +313,7 @@ def files() -> dict[str, bytes]:
         made[f"{FOLDER}/receipts/{name}"] = ("\n".join(lines).rstrip() + "\n").encode()
     for name, (sender, subject, sent, text) in MAILS.items():
         moment = datetime.fromisoformat(sent).replace(tzinfo=CET)
-        to = MARIT if sender != MARIT else "Travel desk <travel@lofthus.example>"
+        to = MARIT if sender != MARIT else "Travel desk <travel@lofthavn.example>"
         made[f"{FOLDER}/receipts/{name}"] = eml(sender=sender, to=to, subject=subject, sent=moment, text=text + "\n")
     for name, (hotel, address, bill, items, paid) in HOTELS.items():
         parts = [heading(hotel), paragraph(address), gap(), paragraph(bill), gap()]

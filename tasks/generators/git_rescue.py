@@ -113,8 +113,8 @@ PRICES = (
     "D1,Boat place (month),28.00\nD2,Locker (month),6.00\n"
 )
 CONTACTS = (
-    "role,name,phone\nBoatman,Piet Aalders,0470 11 20 31\nChair,Ruth Okafor,0470 11 20 30\n"
-    "Courses,Ilse Brandt,0470 11 20 35\nTreasurer,Henk Maes,0470 11 20 33\n"
+    "role,name,phone\nBoatman,Piet Aalders,0555 0131\nChair,Ruth Okafor,0555 0130\n"
+    "Courses,Ilse Brandt,0555 0135\nTreasurer,Henk Maes,0555 0133\n"
 )
 VISIT = """Our boathouse stands on the lower quay, behind the old crane.
 
@@ -362,11 +362,11 @@ def fill(repository: Repository) -> None:
         who=ILSE,
     )
     mails = (
-        "role,name,phone,email\nBoatman,Piet Aalders,0470 11 20 39,boats@lowerquay.example\n"
-        "Chair,Ruth Okafor,0470 11 20 30,chair@lowerquay.example\n"
-        "Courses,Ilse Brandt,0470 11 20 36,courses@lowerquay.example\n"
-        "Treasurer,Henk Maes,0470 11 20 33,money@lowerquay.example\n"
-        "Youth,Samira Haddad,0470 11 20 38,youth@lowerquay.example\n"
+        "role,name,phone,email\nBoatman,Piet Aalders,0555 0139,boats@lowerquay.example\n"
+        "Chair,Ruth Okafor,0555 0130,chair@lowerquay.example\n"
+        "Courses,Ilse Brandt,0555 0136,courses@lowerquay.example\n"
+        "Treasurer,Henk Maes,0555 0133,money@lowerquay.example\n"
+        "Youth,Samira Haddad,0555 0138,youth@lowerquay.example\n"
     )
     commit("Contacts with mail addresses", {"data/contacts.csv": mails}, at=at("2025-12-08T19:47:00+01:00"), who=ILSE)
     commit(
@@ -382,7 +382,7 @@ def fill(repository: Repository) -> None:
             "templates/page.html",
             (
                 "<p>Lower Quay Rowing Club</p>\n",
-                '<p>Lower Quay Rowing Club, 0470 11 20 30</p>\n<p><a href="visit.html">Imprint</a></p>\n',
+                '<p>Lower Quay Rowing Club, 0555 0130</p>\n<p><a href="visit.html">Imprint</a></p>\n',
             ),
         ),
         at=at("2025-12-09T18:26:14+01:00"),
@@ -405,10 +405,10 @@ def fill(repository: Repository) -> None:
         "Contacts of the new year",
         change(
             "data/contacts.csv",
-            ("Boatman,Piet Aalders,0470 11 20 31", "Boatman,Piet Aalders,0471 55 02 14"),
+            ("Boatman,Piet Aalders,0555 0131", "Boatman,Piet Aalders,0555 0114"),
             (
-                "Treasurer,Henk Maes,0470 11 20 33\n",
-                "Safety,Nele Wouters,0471 55 02 18\nTreasurer,Henk Maes,0470 11 20 33\n",
+                "Treasurer,Henk Maes,0555 0133\n",
+                "Safety,Nele Wouters,0555 0118\nTreasurer,Henk Maes,0555 0133\n",
             ),
         ),
         at=at("2026-01-11T10:10:36+01:00"),

@@ -17,7 +17,7 @@ SUMMER = timezone(timedelta(hours=2))
 PETRA = "Petra Lindgren <petra.lindgren@fernhill.example>"
 EDMUND = "Edmund Fairley <edmund.fairley@fernhill.example>"
 RUTH = "Ruth Okafor <ruth.okafor@fernhill.example>"
-TOM = "Tom Adeyemi <tom.adeyemi@fernhill.example>"
+ODRAN = "Odran Fellmere <odran.fellmere@fernhill.example>"
 ALL = "Fernhill all staff <all@fernhill.example>"
 
 CONTACTS = """company,domain,kind,tier
@@ -209,12 +209,12 @@ MAILS = [
     ),
     (
         "i2",
-        TOM,
+        ODRAN,
         "Who is away in May?",
         "13 16:10",
         "Hello everybody,\n\nplease let me know by Wednesday, 15 April, on which days in May you are away, each "
         "of you, so that I can "
-        "make the rota.\n\nTom",
+        "make the rota.\n\nOdran",
         ("internal", "high", "yes"),
         {"to": ALL, "headers": {"List-Id": "All staff <all.fernhill.example>"}},
     ),
@@ -295,10 +295,10 @@ MAILS = [
     ),
     (
         "c4",
-        TOM,
+        ODRAN,
         "Fwd: Readings drift",
         "14 08:02",
-        "<p>Petra, this came to me. Can you arrange a replacement with them? Tom</p><blockquote><p>From: Joan Pike "
+        "<p>Petra, this came to me. Can you arrange a replacement with them? Odran</p><blockquote><p>From: Joan Pike "
         "&lt;joan.pike@bramley-dairy.example&gt;</p><p>The flow meter FM-2 that you delivered in March drifts "
         "by 3 % a day. We cannot "
         "work with it.</p></blockquote>",
@@ -504,7 +504,7 @@ MAILS = [
         "invitation in your calendars is "
         "changed already, you need not answer.\n\nRuth",
         ("appointment", "normal", "no"),
-        {"to": f"{PETRA}, {TOM}"},
+        {"to": f"{PETRA}, {ODRAN}"},
     ),
     (
         "t3",
@@ -522,7 +522,7 @@ MAILS = [
         "Marine Survey Petrel <survey@petrel-marine.example>",
         "Mounting of the sensors",
         "13 13:15",
-        "Hello Petra,\n\nwe have reached Tom meanwhile and he has answered everything. So there is no need for "
+        "Hello Petra,\n\nwe have reached Odran meanwhile and he has answered everything. So there is no need for "
         "our call.\n\nElsa Dunne",
         ("appointment", "low", "no"),
         {"parent": "t3"},
@@ -559,19 +559,19 @@ MAILS = [
     ),
     (
         "n3",
-        TOM,
+        ODRAN,
         "Car key",
         "13 17:40",
-        "Petra,\n\nthe key of the van is not on its hook. Do you have it? I need the van tomorrow at 8.\n\nTom",
+        "Petra,\n\nthe key of the van is not on its hook. Do you have it? I need the van tomorrow at 8.\n\nOdran",
         ("internal", "low", "no"),
         {},
     ),
     (
         "n3b",
-        TOM,
+        ODRAN,
         "Re: Car key",
         "13 17:58",
-        "It was in my other coat. Sorry!\n\nTom",
+        "It was in my other coat. Sorry!\n\nOdran",
         ("internal", "low", "no"),
         {"parent": "n3"},
     ),
@@ -641,6 +641,16 @@ def message_id(key: str, sender: str) -> str:
 
 
 IDS = {mail[0]: message_id(mail[0], mail[1]) for mail in MAILS} | {mail[0]: message_id(mail[0], PETRA) for mail in SENT}
+# Odran had another name when the ids were made.
+IDS |= {
+    key: f"<{digest}@fernhill.example>"
+    for key, digest in (
+        ("i2", "74c5ea2dd56b2d5b662f"),
+        ("c4", "a70fe69067ff8070df87"),
+        ("n3", "c2ed63bbcfe08150a7a3"),
+        ("n3b", "8f374804bd31989a01cd"),
+    )
+}
 PARENTS = {mail[0]: mail[6].get("parent", "") for mail in MAILS} | {mail[0]: mail[5] for mail in SENT}
 
 

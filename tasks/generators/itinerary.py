@@ -31,7 +31,7 @@ END:VCALENDAR
 LEGS = (
     ("AB 419", "2026-06-15T06:15", "2026-06-15T11:40"),
     ("129", "2026-06-17T11:39", "2026-06-17T14:51"),
-    ("IW 2204", "2026-06-18T13:30", "2026-06-18T15:55"),
+    ("BV 2204", "2026-06-18T13:30", "2026-06-18T15:55"),
     ("AB 832", "2026-06-19T17:10", "2026-06-19T20:05"),
 )
 
@@ -64,10 +64,10 @@ MAILS = [
         "STD and STA are given in UTC. Local time in Helsinki is UTC+3 and in Lisbon UTC+1 on this date.\n",
     ),
     (
-        "Casa do Miradouro <reservas@casadomiradouro.example>",
-        "A sua reserva / Your booking CM-55120",
+        "Casa das Sete Cegonhas <reservas@setecegonhas.example>",
+        "A sua reserva / Your booking CS-55120",
         "2026-05-05T10:30:00+01:00",
-        "<h2>Casa do Miradouro</h2><table><tr><td>Booking</td><td>CM-55120</td></tr><tr><td>Guest</td><td>Elina "
+        "<h2>Casa das Sete Cegonhas</h2><table><tr><td>Booking</td><td>CS-55120</td></tr><tr><td>Guest</td><td>Elina "
         "Saarinen</td></tr>"
         "<tr><td>Arrival</td><td>Mon 15/06/2026, from 14:00</td></tr><tr><td>Departure</td><td>Wed 17/06/2026, "
         "until 11:00</td></tr>"
@@ -98,28 +98,28 @@ MAILS = [
         "    chegada 15:51\n  Carruagem 21, lugar 84\n",
     ),
     (
-        "Hotel Ponte Velha <info@pontevelha.example>",
-        "Reservation PV-2207 confirmed",
+        "Hotel Ponte Torcida <info@pontetorcida.example>",
+        "Reservation PT-2207 confirmed",
         "2026-05-06T09:20:00+01:00",
         "Dear Ms Saarinen,\n\nwe look forward to your stay from Wednesday 17 to Thursday 18 June 2026, one "
-        "night, reservation PV-2207.\n\n"
-        "Hotel Ponte Velha, Cais da Estiva 70, Porto\n",
+        "night, reservation PT-2207.\n\n"
+        "Hotel Ponte Torcida, Cais da Estiva 70, Porto\n",
     ),
     (
-        "Hotel Ponte Velha <info@pontevelha.example>",
+        "Hotel Ponte Torcida <info@pontetorcida.example>",
         "About your stay in June",
         "2026-06-10T15:05:00+01:00",
         "Dear Ms Saarinen,\n\na burst pipe has closed a part of our house. We have therefore moved your night "
         "of 17 June to our sister house, "
-        "at the same price:\n\nHotel Foz, Rua do Molhe 3, Porto\nyour new reservation: HF-8841, check-in from "
-        "15:00\n\nPV-2207 is void. "
+        "at the same price:\n\nHotel Vagamansa, Rua do Molhe 3, Porto\nyour new reservation: VM-8841, check-in from "
+        "15:00\n\nPT-2207 is void. "
         "We are sorry for the trouble.\n",
     ),
     (
-        "Iberwind <tickets@iberwind.example>",
+        "Brumavela Air <tickets@brumavela.example>",
         "Your ticket ZR4P8D",
         "2026-05-07T13:00:00+02:00",
-        "Reference ZR4P8D    SAARINEN ELINA\n\nIW 2204   THU 18 JUN 2026\nOPO Porto             14:30\nLGW "
+        "Reference ZR4P8D    SAARINEN ELINA\n\nBV 2204   THU 18 JUN 2026\nOPO Porto             14:30\nLGW "
         "London Gatwick    16:55\nFare: Light, "
         "hand luggage only\n\nTimes are local at each airport.\n",
     ),
@@ -141,8 +141,8 @@ MAILS = [
         "  Helsinki (HEL)          arr 23:05\n  Economy, seat 17F, one bag\n\nAll times are local.\n",
     ),
     (
-        "Rui Tavares <rui.tavares@maresia.example>",
-        "Your visit to Maresia",
+        "Rui Penalva <rui.penalva@maresinda.example>",
+        "Your visit to Maresinda",
         "2026-05-11T17:12:00+01:00",
         "Dear Elina,\n\nas you land at 11:05, let us meet on Monday, 15 June, at 13:00 at our office (Avenida "
         "do Cais 40, Lisbon; allow 40 "
@@ -150,7 +150,7 @@ MAILS = [
         "place.\n\nBest wishes\nRui\n",
     ),
     (
-        "Harriet Cole <h.cole@tallowstreet.example>",
+        "Harriet Colebrand <h.colebrand@tallowstreet.example>",
         "Friday 19 June",
         "2026-05-19T10:45:00+01:00",
         "Hi Elina,\n\nconfirmed: Friday, 19 June, 10:00 to 12:00, at Quayside House, 5 Tallow Street, London. "
@@ -158,14 +158,14 @@ MAILS = [
         "Harriet\n",
     ),
     (
-        "Sofia Matos <sofia.matos@dourolab.example>",
+        "Sofia Lindoso <sofia.lindoso@sobralinda.example>",
         "Dinner in Porto",
         "2026-06-02T12:00:00+01:00",
-        "Dear Elina,\n\nI have a table for three at Casa Nogueira, Rua do Carvalhido 19, on Wednesday, 17 June, "
+        "Dear Elina,\n\nI have a table for three at Casa Nogalinda, Rua do Carvalhido 19, on Wednesday, 17 June, "
         "at 20:00.\n\nSofia\n",
     ),
     (
-        "Sofia Matos <sofia.matos@dourolab.example>",
+        "Sofia Lindoso <sofia.lindoso@sobralinda.example>",
         "Re: Dinner in Porto",
         "2026-06-11T08:33:00+01:00",
         "Dear Elina,\n\nthey could only keep our table for half past eight, so 20:30 on Wednesday. The rest "
@@ -181,7 +181,7 @@ MAILS = [
         "PL9W3C\n",
     ),
     (
-        "Hotel Foz <offers@hotelfoz.example>",
+        "Hotel Vagamansa <offers@vagamansa.example>",
         "Elina, stay one more night for 59 EUR",
         "2026-06-12T07:00:00+01:00",
         "Before your stay on 17 June: add the night of 18 June for only 59 EUR and enjoy the sea. Answer this "

@@ -1,5 +1,7 @@
 """A month of a small shop's orders as its service keeps them, and the changes of address."""
 
+import base64
+import hashlib
 import json
 from datetime import date, datetime, timedelta
 
@@ -93,8 +95,15 @@ def order(dice: Dice, number: int) -> dict:
     }
 
 
-def world() -> tuple[dict, list[dict]]:
-    """The service's state, and the rows of the changes."""
+def packed(settings: dict) -> str:
+    """The settings as the service reads them, so that the state file tells nothing at a glance."""
+    plain = json.dumps(settings).encode()
+    mask = hashlib.shake_256(b"shop").digest(len(plain))
+    return base64.b64encode(bytes(one ^ other for one, other in zip(plain, mask, strict=True))).decode()
+
+
+def world() -> tuple[dict, list[dict], dict]:
+    """The service's state, the rows of the changes, and the news from the warehouse by order."""
     dice = Dice(20260340)
     orders = [order(dice, 2001 + place) for place in range(186)]
     for place in (*range(48, 78), 91, 130, 131, 132):
@@ -135,7 +144,10 @@ def world() -> tuple[dict, list[dict]]:
     rows.insert(3, rows.pop())
     state = {
         "orders": orders,
-        "warehouse": warehouse,
+        "settings": packed(
+            {"uses": 60, "pause": 15, "every": 4, "rest": 3, "tries": 1, "news": warehouse},
+        ),
+        "told": [],
         "logins": 0,
         "tokens": {},
         "admitted": 0,
@@ -144,12 +156,12 @@ def world() -> tuple[dict, list[dict]]:
         "report_tries": 0,
         "reports": [],
     }
-    return state, rows
+    return state, rows, warehouse
 
 
 def truth() -> dict:
     """What a day's work comes to, from the policy; the check holds these numbers."""
-    state, rows = world()
+    state, rows, warehouse = world()
     late, refunds = [], {}
     for one in state["orders"]:
         if one.get("archived") or one["status"] == "cancelled":
@@ -172,7 +184,7 @@ def truth() -> dict:
     changed, refused = {}, []
     for row in sorted(rows, key=lambda row: row["received_at"]):
         number = row["order_id"]
-        meanwhile = state["warehouse"].get(number, {})
+        meanwhile = warehouse.get(number, {})
         status = meanwhile.get("order", {}).get("status") or here.get(number, {}).get("status")
         if status not in ("open", "packed"):
             refused.append(number)
@@ -183,7 +195,7 @@ def truth() -> dict:
 
 
 def files() -> dict[str, bytes]:
-    state, rows = world()
+    state, rows, _ = world()
     head = ("received_at", "order_id", "street", "postcode", "city")
     table = "\n".join([",".join(head), *(",".join(row[name] for name in head) for row in rows)]) + "\n"
     return {

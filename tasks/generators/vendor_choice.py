@@ -10,19 +10,19 @@ RATES = {"EUR": 1.0, "USD": 0.9, "GBP": 1.16}
 # month/year: price of a seat; fee: one-off; the rest is explained where it is used.
 VENDORS = {
     "Amberdesk": {"month": 29.5, "fee": 2400, "volume": (100, 0.10), "points": (20, 10, 15)},
-    "Brightwater": {"money": "USD", "month": 38.0, "fee": 5000, "off": 0.15, "points": (16, 15, 5)},
-    "Corvid": {"year": 245.0, "fee": 6500, "least": 100, "flat": 4800, "points": (8, 5, 15)},
-    "Dunmore": {"money": "GBP", "month": 26.0, "fee": 1500, "fails": "M1"},
-    "Elmfield": {"month": 21.0, "fee": 3900, "first": 0.20, "option": 1.9, "ticket": 0.08, "points": (8, 5, 5)},
-    "Fennel": {"month": 17.0, "fails": "M6"},
-    "Gullwing": {"block": (25, 7900.0), "points": (12, 15, 15)},
+    "Brindlewater": {"money": "USD", "month": 38.0, "fee": 5000, "off": 0.15, "points": (16, 15, 5)},
+    "Corbelvane": {"year": 245.0, "fee": 6500, "least": 100, "flat": 4800, "points": (8, 5, 15)},
+    "Dunmarrow": {"money": "GBP", "month": 26.0, "fee": 1500, "fails": "M1"},
+    "Elmsparrow": {"month": 21.0, "fee": 3900, "first": 0.20, "option": 1.9, "ticket": 0.08, "points": (8, 5, 5)},
+    "Fennelwick": {"month": 17.0, "fails": "M6"},
+    "Gullspindle": {"block": (25, 7900.0), "points": (12, 15, 15)},
     "Harrowgate": {"month": 24.0, "fee": 4000, "off": -0.15, "points": (16, 15, 15)},
-    "Inkwell": {"month": 33.0, "fee": 2950, "volume": (75, 0.08), "points": (16, 10, 15)},
-    "Juniper": {"month": 31.0, "fee": 1200, "points": (20, 10, 15)},
+    "Inkwhistle": {"month": 33.0, "fee": 2950, "volume": (75, 0.08), "points": (16, 10, 15)},
+    "Jessamine": {"month": 31.0, "fee": 1200, "points": (20, 10, 15)},
     "Kestrelworks": {"month": 45.0, "fee": 9000, "points": (20, 15, 15)},
-    "Lumen": {"month": 18.0, "fee": 900, "fails": "M2;M3"},
-    "Marlow": {"month": 36.5, "fee": 2000, "points": (12, 15, 15)},
-    "Northlight": {"money": "USD", "month": 21.0, "fee": 1500, "fails": "M1"},
+    "Lanternlow": {"month": 18.0, "fee": 900, "fails": "M2;M3"},
+    "Marlspoon": {"month": 36.5, "fee": 2000, "points": (12, 15, 15)},
+    "Northlatch": {"money": "USD", "month": 21.0, "fee": 1500, "fails": "M1"},
 }
 
 
@@ -112,9 +112,9 @@ weekdays from 07:00 to 19:00. Everything can be exported as JSON, attachments in
 each.
 """
 
-ELMFIELD = """# Elmfield Service Desk: our offer
+ELMSPARROW = """# Elmsparrow Service Desk: our offer
 
-Dear Tidewell team, thank you for your interest!
+Dear Tidewarren team, thank you for your interest!
 
 - **Licence**: 21.00 EUR a seat and month. As new customers you get 20 % off the licences (not the options) in
   the first contract year.
@@ -159,7 +159,7 @@ XML, with every attachment.
 One year, renewed each year unless you end it.
 """
 
-LUMEN = """# Lumen Queue
+LANTERNLOW = """# Lanternlow Queue
 
 Light, fast, fair.
 
@@ -184,11 +184,11 @@ Import of old tickets: free.
 def files() -> dict[str, bytes]:
     made = {
         "amberdesk.md": AMBERDESK.encode(),
-        "elmfield.md": ELMFIELD.encode(),
+        "elmsparrow.md": ELMSPARROW.encode(),
         "harrowgate.md": HARROWGATE.encode(),
-        "lumen.md": LUMEN.encode(),
-        "brightwater.html": page(
-            "Brightwater",
+        "lanternlow.md": LANTERNLOW.encode(),
+        "brindlewater.html": page(
+            "Brindlewater",
             "One plan, everything in it. List price 38.00 USD a seat and month; "
             "15 % off for customers who pay a year in advance.",
             [
@@ -205,8 +205,8 @@ def files() -> dict[str, bytes]:
                 ("Import", "included in the set-up"),
             ],
         ),
-        "fennel.html": page(
-            "Fennel",
+        "fennelwick.html": page(
+            "Fennelwick",
             "The best price in the market: 17.00 EUR a seat and month. No set-up fee, no import fee.",
             [
                 ("Where is my data?", "In Vienna and Graz, Austria, and nowhere else"),
@@ -221,8 +221,8 @@ def files() -> dict[str, bytes]:
             "General terms, section 9: the first term is 36 months and cannot be ended before. "
             "It is then renewed by 12 months.",
         ),
-        "juniper.html": page(
-            "Juniper",
+        "jessamine.html": page(
+            "Jessamine",
             "Spring offer: 22.00 EUR instead of 31.00 EUR a seat and month! "
             "The lower price holds for the whole contract.",
             [
@@ -240,8 +240,8 @@ def files() -> dict[str, bytes]:
             ],
             "The spring offer is for orders that reach us by 28 February 2026. Our list price applies after that.",
         ),
-        "northlight.html": page(
-            "Northlight",
+        "northlatch.html": page(
+            "Northlatch",
             "Your tickets, your region. 21.00 USD a seat and month, EU region included.",
             [
                 ("Set-up", "1,500 USD, one-off"),
@@ -261,9 +261,9 @@ def files() -> dict[str, bytes]:
                 ("Import", "free"),
             ],
         ),
-        "corvid.csv": lines(
+        "corbelvane.csv": lines(
             [
-                ("Vendor", "Corvid"),
+                ("Vendor", "Corbelvane"),
                 ("Licence", "245.00 EUR per seat and year, at least 100 seats are charged"),
                 ("Set-up", "6,500 EUR once, import of old tickets included"),
                 ("Data location", "Aarhus, Denmark"),
@@ -278,9 +278,9 @@ def files() -> dict[str, bytes]:
                 ("Training", "optional, 1,100 EUR per day"),
             ]
         ),
-        "gullwing.csv": lines(
+        "gullspindle.csv": lines(
             [
-                ("Vendor", "Gullwing"),
+                ("Vendor", "Gullspindle"),
                 ("Licence", "7,900.00 EUR per block of 25 seats and year, whole blocks only"),
                 ("Set-up", "none"),
                 ("Data location", "Bilbao, Spain, and Turin, Italy"),
@@ -311,8 +311,8 @@ def files() -> dict[str, bytes]:
                 ("Export", "XML or JSON with attachments"),
             ]
         ),
-        "dunmore.pdf": sheet(
-            "Dunmore",
+        "dunmarrow.pdf": sheet(
+            "Dunmarrow",
             "The ticket system of the thoughtful. Prices in pounds sterling.",
             [
                 ("Licence", "26.00 GBP for a seat and month"),
@@ -329,8 +329,8 @@ def files() -> dict[str, bytes]:
             ],
             ["Old tickets are imported at no cost.", "We comply with the data protection law of the United Kingdom."],
         ),
-        "inkwell.pdf": sheet(
-            "Inkwell",
+        "inkwhistle.pdf": sheet(
+            "Inkwhistle",
             "A desk for every question.",
             [
                 ("Licence", "33.00 EUR for a seat and month"),
@@ -350,8 +350,8 @@ def files() -> dict[str, bytes]:
                 "The two can't be combined.",
             ],
         ),
-        "marlow.pdf": sheet(
-            "Marlow",
+        "marlspoon.pdf": sheet(
+            "Marlspoon",
             "Plain help desks since 2009. Two plans, Standard and Plus.",
             [
                 ("Licence, Standard", "30.00 EUR for a seat and month"),

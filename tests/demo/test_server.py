@@ -216,7 +216,7 @@ async def test_sixteen_slots_at_once_do_not_mix() -> None:
     answers: dict[int, str] = {}
 
     async def run_trial(model: ScriptedModel, http: httpx2.AsyncClient, n: int) -> None:
-        step = ToolStep(tool="exec", args={"slot": n})
+        step = ToolStep(tool="write", args={"slot": n})
         model.play(f"slot-{n}", TrialKey(task_id="t", repetition=n), ScriptedTurn(steps=(step,), answer=f"slot {n}"))
         agent = Agent(http, model.base_url(f"slot-{n}"))
         first, second, _ = deltas(await agent.ask(USER))

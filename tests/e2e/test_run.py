@@ -78,6 +78,7 @@ async def test_eight_trials_on_four_slots_stay_apart_and_add_up(
         tasks_dir=write_suite(tmp_path / "suite", _tasks()),
         openclaw=openclaw.version,
         concurrency=4,
+        infra_retries=0,  # what another attempt had used would be counted, too
         output_dir=tmp_path / "results",
         run_root=tmp_path / "pb",
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from anyio import fail_after
 
 from pinchbench.model import GradingType, Task, Turn
 from pinchbench.openclaw.transcript import parse_line
@@ -72,9 +74,38 @@ async def test_a_command_finds_neither_keys_nor_the_home_of_the_user(
     assert f"HOME={stage.home}\n" in told
 
 
-async def test_what_a_command_leaves_running_is_ended(stage: Stage) -> None:
-    await play([turn(("exec", {"command": "setsid sleep 600 & sleep 600 & echo started"}))], task("Go."), stage)
+async def test_what_a_command_leaves_running_is_ended_and_told(stage: Stage) -> None:
+    with pytest.raises(StepFailedError, match=r"the command leaves processes running .*sleep"):
+        await play([turn(("exec", {"command": "setsid sleep 600 & sleep 600 & echo started"}))], task("Go."), stage)
     assert find_marked(stage.marker) == []
+
+
+@pytest.mark.parametrize("tool", ["read", "write"])
+@pytest.mark.parametrize("kind", ["pipe", "endless", "outside", "folder"])
+async def test_only_regular_files_of_the_workspace_are_read_and_written(stage: Stage, tool: str, kind: str) -> None:
+    place = stage.workspace / "x"
+    outside = stage.home / "secret"
+    outside.write_text("mine", encoding="utf-8")
+    match kind:
+        case "pipe":
+            os.mkfifo(place)
+        case "endless":
+            place.symlink_to("/dev/zero")
+        case "outside":
+            place.symlink_to(outside)
+        case _:
+            place.mkdir()
+    args: dict[str, object] = {"path": "x"} if tool == "read" else {"path": "x", "content": "new"}
+    with fail_after(5), pytest.raises(StepFailedError, match=r"x can't be|leaves the workspace"):
+        await play([turn((tool, args))], task("Go."), stage)
+    assert outside.read_text(encoding="utf-8") == "mine"
+
+
+async def test_a_long_file_is_shown_from_its_beginning(stage: Stage) -> None:
+    (stage.workspace / "long").write_text("é" * 1_000_000, encoding="utf-8")
+    events = await play([turn(("read", {"path": "long"}))], task("Go."), stage)
+    [told] = [text for event in events if (text := json.dumps(event, ensure_ascii=False)).count("é") > 1]
+    assert told.count("é") == 20_000
 
 
 @pytest.mark.parametrize(
@@ -82,6 +113,9 @@ async def test_what_a_command_leaves_running_is_ended(stage: Stage) -> None:
     [
         ("exec", {"command": "echo why; exit 3"}, r"turn 1, step 1 \(exec\): the command ended with exit code 3: why$"),
         ("exec", {}, "the argument `command` is missing"),
+        ("exec", {"command": ["ls"]}, "`command` must be a text"),
+        ("exec", {"command": "ls", "workdir": "x"}, "the argument `workdir` is not known here; exec has command"),
+        ("write", {"path": "x", "content": True}, "`content` must be a text"),
         ("exec", {"command": "yes"}, "the command ended as output_limit"),
         ("read", {"path": "nowhere.txt"}, "nowhere.txt can't be read: .*No such file"),
         ("read", {"path": "../secret"}, "the path '../secret' holds `..`"),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import signal
+import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
-from anyio import create_task_group, fail_after, to_thread
+from anyio import create_task_group, fail_after, open_process, to_thread
 
-from fake_judge import fake_judge, good
+from fake_judge import failing, fake_judge, good
 from pinchbench.config import JudgeConfig
+from pinchbench.errors import ResultsError
 from pinchbench.model import GradingType, Part, Rehearsed
+from pinchbench.runner import rehearsal
 from pinchbench.runner.rehearsal import rehearse
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.skeleton import write_skeleton
@@ -34,13 +39,11 @@ CHECK = """
 
 
 @pytest.fixture(autouse=True)
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A place of its own for temporary folders; it is empty again after each test."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield
-    assert list(folder.iterdir()) == []
+def run_root(tmp_path: Path) -> Iterator[Path]:
+    """Where scripts are played; it is empty again after each test."""
+    folder = tmp_path / "pb"
+    yield folder
+    assert not folder.exists() or list(folder.iterdir()) == []
 
 
 def suite(folder: Path, *, check: str = CHECK, solution: str | None = None) -> Path:
@@ -54,14 +57,14 @@ def suite(folder: Path, *, check: str = CHECK, solution: str | None = None) -> P
     return root
 
 
-async def results(root: Path, **options: object) -> tuple[Rehearsed, ...]:
+async def results(root: Path, **options: Any) -> tuple[Rehearsed, ...]:
     tasks = [(task, load_solution(root, task.task_id)) for task in load_suite(root).suite.tasks]
     told: list[Rehearsed] = []
 
     def show(some: Sequence[Rehearsed]) -> None:
         told.extend(some)
 
-    found = await rehearse(tasks, show=show, **options)  # type: ignore[arg-type]
+    found = await rehearse(tasks, show=show, run_root=root.parent / "pb", **options)
     assert sorted(told, key=str) == sorted(found, key=str)
     return found
 
@@ -126,16 +129,88 @@ async def test_rubrics_are_tried_with_a_judge_alone(tmp_path: Path) -> None:
     assert all(problems[0].startswith("the judge gives 0.900, not 0") for _, problems in wrong)
 
 
-async def test_a_cancellation_leaves_nothing_behind(tmp_path: Path) -> None:
-    fifo = tmp_path / "reached"
-    os.mkfifo(fifo)
-    command = f"echo now > {fifo}; sleep 600"
-    root = suite(
-        tmp_path,
-        solution=f'turns: [{{steps: [{{tool: exec, args: {{command: "{command}"}}}}], answer: Done.}}]',
-    )
-    with fail_after(30):
-        async with create_task_group() as group:
-            group.start_soon(results, root)
-            assert await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True) == "now\n"
-            group.cancel_scope.cancel()
+async def test_a_judge_that_can_not_be_asked_is_asked_once_and_is_no_fault_of_the_task(tmp_path: Path) -> None:
+    write_skeleton(tmp_path / "new", "task_a", grading=GradingType.HYBRID, category="mine")
+    async with fake_judge(failing(401)) as judge:
+        config = JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False)
+        found = await results(tmp_path / "new", judge=config)
+    assert len(judge.requests) == 1
+    assert [one.problems for one in found] == [()] * 4
+    assert all(one.untried.startswith("its rubric: judge_refused: ") for one in found)
+
+
+async def test_a_task_whose_program_is_missing_is_not_tried(tmp_path: Path) -> None:
+    root = suite(tmp_path, solution="turns: [{answer: Done.}]")
+    path = root / "task_a.md"
+    head = "id: task_a\nprerequisites: [sh, no-such-program, a good mood]"
+    path.write_text(path.read_text(encoding="utf-8").replace("id: task_a", head), encoding="utf-8")
+    for one in await results(root):
+        assert (one.untried, one.problems) == ("it needs no-such-program, not found on this machine", ())
+
+
+@pytest.mark.parametrize("task_id", ["home", "evidence", "output.log", "homes", "owner"])
+async def test_a_task_may_have_the_name_of_any_folder(tmp_path: Path, task_id: str) -> None:
+    write_skeleton(tmp_path / "new", task_id, grading=GradingType.AUTOMATED, category="mine")
+    assert [one.problems for one in await results(tmp_path / "new")] == [()] * 4
+
+
+async def test_a_place_without_room_is_no_fault_of_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = suite(tmp_path, solution="turns: [{answer: Done.}]")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(rehearsal, "fill_workspace", full)
+    with pytest.RaisesGroup(pytest.RaisesExc(ResultsError, match="there is no space left"), flatten_subgroups=True):
+        await results(root)
+
+
+class TestEndingEarly:
+    @staticmethod
+    def stuck(folder: Path) -> tuple[Path, Path]:
+        """A suite whose solution says that it is there and then stays; and the pipe by which it says so."""
+        fifo = folder / "reached"
+        os.mkfifo(fifo)
+        command = f"echo $$ > {fifo}; exec sleep 600"
+        solution = f'turns: [{{steps: [{{tool: exec, args: {{command: "{command}"}}}}], answer: Done.}}]'
+        return suite(folder, solution=solution), fifo
+
+    async def test_a_cancellation_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        root, fifo = self.stuck(tmp_path)
+        with fail_after(30):
+            async with create_task_group() as group:
+                group.start_soon(results, root)
+                pid = int(await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True))
+                group.cancel_scope.cancel()
+        assert not psutil.pid_exists(pid)
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    async def test_a_signal_says_what_was_done_and_leaves_nothing_behind(
+        self, tmp_path: Path, number: signal.Signals
+    ) -> None:
+        root, fifo = self.stuck(tmp_path)
+        command = [sys.executable, "-m", "pinchbench", "tasks", "check"]
+        command += ["--tasks-dir", str(root), "--run-root", str(tmp_path / "pb")]
+        async with await open_process(command) as runner:
+            with fail_after(30):
+                pid = int(await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True))
+                runner.send_signal(number)
+                assert runner.stderr is not None
+                said = b"".join([part async for part in runner.stderr]).decode()
+                assert await runner.wait() == 128 + number
+        assert not psutil.pid_exists(pid)
+        assert f"{number.name}: The scripts that run are ended." in said
+        assert f"Error: {number.name} came; 0 of 1 tasks were checked." in said
+
+    async def test_what_a_killed_one_left_is_removed_by_the_next(self, tmp_path: Path) -> None:
+        root, fifo = self.stuck(tmp_path)
+        command = [sys.executable, "-m", "pinchbench", "tasks", "check"]
+        command += ["--tasks-dir", str(root), "--run-root", str(tmp_path / "pb")]
+        async with await open_process(command) as runner:
+            with fail_after(30):
+                await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
+                runner.send_signal(signal.SIGKILL)
+                await runner.wait()
+        assert len(list((tmp_path / "pb").iterdir())) == 1
+        (root / "solutions" / "task_a.yaml").unlink()
+        await results(root)

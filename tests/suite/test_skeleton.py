@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.errors import ConfigError, SuiteError
+from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import GradingType
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.skeleton import write_skeleton
@@ -47,7 +47,7 @@ def test_what_is_there_is_never_overwritten(taken: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("task_id", "category"),
-    [("", "x"), ("../up", "x"), ("a b", "x"), ("README", "x"), ("task_XX_a", "x"), ("a: b", "x"), ("workspace", "x"),
+    [("", "x"), ("../up", "x"), ("a b", "x"), ("README", "x"), ("task_XX_a", "x"), ("a: b", "x"), ("workspace", "x"), ("Core", "x"), ("automated-only", "x"),
      ("task_a", "[x"), ("task_a", "x # y"), ("task_a", "x\nid: b"), ("task_a", "'x'")],
 )  # fmt: skip
 def test_ids_and_categories_that_can_not_be_used_are_refused(task_id: str, category: str, tmp_path: Path) -> None:
@@ -56,7 +56,24 @@ def test_ids_and_categories_that_can_not_be_used_are_refused(task_id: str, categ
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(SuiteError, match="The task can't be written to"):
-        write_skeleton(tmp_path / "file", "task_a", grading=GradingType.AUTOMATED, category="x")
+@pytest.mark.parametrize("task_id", ["task_mine", "TASK_MINE"])
+def test_an_id_that_another_file_has_is_taken_in_any_case(task_id: str, tmp_path: Path) -> None:
+    write_skeleton(tmp_path, "task_mine", grading=GradingType.AUTOMATED, category="x")
+    (tmp_path / "task_mine.md").rename(tmp_path / "other.md")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ConfigError, match=r"is taken by .*other\.md"):
+        write_skeleton(tmp_path, task_id, grading=GradingType.AUTOMATED, category="x")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_with_broken_tasks_takes_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "task_broken.md").write_text("nothing", encoding="utf-8")
+    write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
+    assert (tmp_path / "task_a.md").is_file()
+
+
+def test_a_folder_that_can_not_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "solutions").touch()
+    with pytest.raises(ResultsError, match="name another folder with --tasks-dir"):
+        write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
+    assert [path.name for path in tmp_path.iterdir()] == ["solutions"]

@@ -15,7 +15,6 @@ PATH = Path("solutions/task_x.yaml")
 
 def test_a_solution_is_read() -> None:
     text = """
-        made_by: hand
         turns:
           - steps:
               - {tool: write, args: {path: hello.txt, content: "Hello"}}
@@ -45,6 +44,19 @@ def test_a_solution_is_read() -> None:
     [
         ("", "1: a solution needs a list of `turns`"),
         ("turns: []", "1: a solution needs a list of `turns`"),
+        (
+            "turns: [{answer: a}]\nnear_miss: []",
+            "2: the key `near_miss` is not known here; there are turns, near_misses",
+        ),
+        ("turns:\n- answer: a\n  step: []", "3: the key `step` is not known here; there are steps, answer"),
+        (
+            "turns:\n- answer: a\n  steps:\n  - tool: x\n    arg: {}",
+            "5: the key `arg` is not known here; there are tool, args",
+        ),
+        (
+            "turns: [{answer: a}]\nnear_misses:\n- name: n\n  chek: [0, 1]",
+            "4: the key `chek` is not known here; there are name, check, judge, turns",
+        ),
         ("turns: [a]", "1: a turn needs an `answer`, a text"),
         ("turns:\n- steps: []", "2: a turn needs an `answer`, a text"),
         ("turns:\n- answer: a\n  steps: b", "3: `steps` must be a list"),

@@ -4,6 +4,7 @@ It listens on a free port of 127.0.0.1, whose number it writes to `api_port.txt`
 and notes each request in `requests.log`, all in its own folder. API.md says how to use it.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -17,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 HERE = Path(__file__).resolve().parent
 STATE, PORT, LOG = HERE / "shop_state.json", HERE / "api_port.txt", HERE / "requests.log"
 USERS = {"desk": "spring-Tulip"}
-REQUESTS_BY_TOKEN, PAUSE_EVERY, LARGEST_PAGE = 60, 15, 25
+LARGEST_PAGE = 25
 ADDRESS = ("street", "postcode", "city", "country", "door_note")
 REPORT = {
     "day": str,
@@ -41,6 +42,9 @@ class Shop:
     def __init__(self):
         self.state = json.loads(STATE.read_text(encoding="utf-8"))
         self.orders = {order["id"]: order for order in self.state["orders"] if not order.get("archived")}
+        packed = base64.b64decode(self.state["settings"])
+        mask = hashlib.shake_256(b"shop").digest(len(packed))
+        self.settings = json.loads(bytes(one ^ other for one, other in zip(packed, mask)))
 
     def save(self):
         draft = STATE.with_suffix(".tmp")
@@ -57,8 +61,8 @@ class Shop:
             raise Refused(401, "wrong_login")
         self.state["logins"] += 1
         token = hashlib.sha256(f"token {self.state['logins']}".encode()).hexdigest()[:24]
-        self.state["tokens"][token] = REQUESTS_BY_TOKEN
-        return 200, {"token": token, "requests": REQUESTS_BY_TOKEN}, {}
+        self.state["tokens"][token] = self.settings["uses"]
+        return 200, {"token": token, "requests": self.settings["uses"]}, {}
 
     def admit(self, header):
         """Take the bearer token off a request; some requests have to come again after a pause."""
@@ -69,7 +73,7 @@ class Shop:
             raise Refused(401, "token_expired")
         self.state["tokens"][token] -= 1
         self.state["admitted"] += 1
-        if self.state["admitted"] % PAUSE_EVERY == 0:
+        if self.state["admitted"] % self.settings["pause"] == 0:
             raise Refused(429, "too_many_requests", **{"Retry-After": "0.1"})
 
     def page(self, query):
@@ -98,12 +102,12 @@ class Shop:
         order = self.order(number)
         if not match:
             raise Refused(428, "if_match_missing")
-        warehouse = self.state["warehouse"].pop(number, None)
-        if warehouse:
-            # The warehouse was quicker.
+        news = self.settings["news"].get(number)
+        if news and number not in self.state["told"]:
+            self.state["told"].append(number)
             order["version"] += 1
-            order["address"] |= warehouse.get("address", {})
-            order |= warehouse.get("order", {})
+            order["address"] |= news.get("address", {})
+            order |= news.get("order", {})
         if match.strip() != f'"v{order["version"]}"':
             raise Refused(409, "changed_meanwhile")
         if order["status"] not in ("open", "packed"):
@@ -152,13 +156,13 @@ class Shop:
             return {"order": number, **entry}
 
         status, answer, headers = self.once(f"refund {number}", key, data, work)
-        if status == 201 and self.state["refunds"] % 4 == 3:
+        if status == 201 and self.state["refunds"] % self.settings["every"] == self.settings["rest"]:
             raise Refused(503, "try_again")
         return status, answer, headers
 
     def report(self, data, key):
         self.state["report_tries"] += 1
-        if self.state["report_tries"] == 1:
+        if self.state["report_tries"] <= self.settings["tries"]:
             raise Refused(503, "try_again")
 
         def work(given):
