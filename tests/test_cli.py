@@ -391,7 +391,10 @@ def test_a_new_task_passes_the_check_until_it_is_changed_for_the_worse(tmp_path:
     assert "is there already" in again.stderr
     assert re.match(r"task_mine  ok ", checked.stdout), checked.stderr
     assert re.match(r"task_mine  WRONG ", worse.stdout)
-    assert "Error: task_mine, oracle: its check gives 0.000, not 1 to 1 (number 0.00, form 0.00)" in worse.stderr
+    assert worse.stderr.splitlines() == [
+        "task_mine, oracle: its check gives 0.000, not 1 to 1 (number 0.00, form 0.00)",
+        "Error: 1 of 1 task not as stated: task_mine.",
+    ]
     assert [done.returncode for done in (new, again, checked, worse)] == [0, 2, 0, 3]
 
 

@@ -83,7 +83,7 @@ def problems_of(script: Script, task: Task, grade: Grade, *, judged: bool) -> It
             why = grade.check.ungraded.value if grade.check.ungraded else "no score"
             yield f"its check gave no score, {why}: {' '.join(grade.check.notes)}"
         elif script.check is not None and grade.check.score not in script.check:
-            yield f"its check gives {grade.check.score:.3f}, not {script.check} ({_low_points(grade.check.breakdown)})"
+            yield f"its check gives {grade.check.score:.3f}, not {script.check} ({_points(grade.check.breakdown)})"
     if judged and task.grading_type is not GradingType.AUTOMATED and grade.judge is not None:
         if grade.judge.score is None and grade.judge.ungraded not in OUT_OF_REACH:
             why = grade.judge.ungraded.value if grade.judge.ungraded else "no score"
@@ -92,7 +92,7 @@ def problems_of(script: Script, task: Task, grade: Grade, *, judged: bool) -> It
             yield f"the judge gives {grade.judge.score:.3f}, not {script.judge}"
 
 
-def _low_points(breakdown: Mapping[str, float]) -> str:
+def _points(breakdown: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {points:.2f}" for name, points in breakdown.items())
 
 
@@ -116,8 +116,8 @@ async def rehearse(
     which is removed; those of a rehearsal that was killed are removed by the next. What a script does wrong is in its
     result. When the judge can't be asked, it is not asked again.
 
-    With `say`, SIGINT, SIGTERM and SIGHUP end what runs, `say` gets a sentence, and RunInterruptedError is raised; so
-    does a cancellation, without words. Raises ResultsError when there is no room for the workspaces, ConfigError for a
+    With `say`, SIGINT, SIGTERM and SIGHUP end what runs, `say` gets a sentence, and RunInterruptedError is raised. A
+    cancellation ends what runs as well, without words, and goes on. Raises ResultsError when there is no room for the workspaces, ConfigError for a
     judge that has no endpoint, and OpenClawError for an `openclaw:` judge.
     """
     root = await to_thread.run_sync(private_folder, run_root)
