@@ -33,7 +33,7 @@ def _tag(number: int) -> int:
 def _stay(tag: int) -> Step:
     """Start children that stay: in the background, in a session of their own, without the marker."""
     command = f"sleep {tag}1 & setsid sleep {tag}2 & (setsid env -i /bin/sleep {tag}3 &) ; echo started"
-    return "exec", {"command": command}
+    return "exec", {"command": command, "yieldMs": 1000}  # OpenClaw would wait for the children's output
 
 
 def _wait(command: str) -> Step:
