@@ -10,7 +10,7 @@ JOBS ?= 2
 
 help:
 	@echo "make demo   run the core tasks on real OpenClaw with the built-in scripted model"
-	@echo "make test   every check and test, on both OpenClaw releases (about 40 minutes on two cores)"
+	@echo "make test   every check and test, on both OpenClaw releases (about 50 minutes on two cores)"
 	@echo "make check  all but real OpenClaw and the long kills (some minutes)"
 	@echo "make e2e    only the tests on real OpenClaw"
 	@echo "make suite  write the tasks' generated files, and their table in tasks/README.md"
