@@ -7,6 +7,7 @@ import os
 import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from anyio.abc import Listener, SocketStream
 
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.home import PrivateHome
     from pinchbench.openclaw.task_result import TaskResult
     from real_openclaw import UserHome
 
@@ -109,21 +111,31 @@ def _until(enough: anyio.Event) -> Callable[..., object]:
     return run
 
 
-async def _try(openclaw: OpenClaw, folder: Path, provider: Provider, told: list[int]) -> TaskResult:
-    entry: dict[str, object] = {
-        "baseUrl": f"http://127.0.0.1:{provider.port}/v1",
-        "apiKey": "sk-local",
-        "api": "openai-completions",
-        "models": [{"id": "m1", "name": "m1", "contextWindow": 120_000, "maxTokens": 8192}],
-    }
-    template = await make_template(
-        folder / "homes" / "template",
+def _entry(port: int) -> tuple[str, dict[str, object]]:
+    models = [{"id": "m1", "name": "m1", "contextWindow": 120_000, "maxTokens": 8192}]
+    base_url = f"http://127.0.0.1:{port}/v1"
+    return "mock", {"baseUrl": base_url, "apiKey": "sk-local", "api": "openai-completions", "models": models}
+
+
+@pytest.fixture(scope="session")
+def template(openclaw: OpenClaw, tmp_path_factory: pytest.TempPathFactory) -> PrivateHome:
+    """A home of each release for all tests here: to make one takes OpenClaw many seconds."""
+    folder = tmp_path_factory.mktemp("failures")
+    make = partial(
+        make_template,
+        folder / "template",
         openclaw=openclaw,
         model="mock/m1",
         user=UserState(),
-        env=private_environment(os.environ),
-        provider=("mock", entry),
+        env={**private_environment(os.environ), "HOME": str(folder)},
+        provider=_entry(1),
     )
+    return anyio.run(make)
+
+
+async def _try(
+    template: PrivateHome, openclaw: OpenClaw, folder: Path, provider: Provider, told: list[int]
+) -> TaskResult:
     for name in ("work", "evidence"):
         (folder / name).mkdir()
     task = Task(
@@ -135,7 +147,7 @@ async def _try(openclaw: OpenClaw, folder: Path, provider: Provider, told: list[
         turns=(Turn(prompt="What is here?"),),
         timeout_s=RUN_LIMIT_S,
     )
-    agent = OpenClawAgent(openclaw=openclaw, home=clone(template, folder / "homes" / "slot-1"))
+    agent = OpenClawAgent(openclaw=openclaw, home=clone(template, folder / "slot-1", _entry(provider.port)))
     watch = Watch(rate_limited=lambda: told.append(provider.refused))
     return await agent.execute_task(task, workspace=folder / "work", evidence=folder / "evidence", watch=watch)
 
@@ -151,6 +163,7 @@ async def _try(openclaw: OpenClaw, folder: Path, provider: Provider, told: list[
     ],
 )
 async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_what(
+    template: PrivateHome,
     openclaw: OpenClaw,
     home: UserHome,
     tmp_path: Path,
@@ -166,7 +179,7 @@ async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_wha
     monkeypatch.setattr(agent_module, "supervise", _until(provider.enough))
 
     async with _running(provider):
-        result = await _try(openclaw, tmp_path, provider, told)
+        result = await _try(template, openclaw, tmp_path, provider, told)
 
     assert (result.reason, result.usage.requests) == (Reason.PROVIDER_ERROR, good), result.note
     assert result.note.startswith(f"{status} {message}")
