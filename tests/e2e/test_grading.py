@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from fake_judge import fake_judge, good
+from fakes import OLD_RELEASE
 from pinchbench import JudgeConfig, RunConfig, run_benchmark
 from pinchbench.process.leftovers import find_marked
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
@@ -53,6 +54,7 @@ async def test_the_solutions_earn_every_point_of_the_whole_suite(
     assert home.snapshot() == before
 
 
+@pytest.mark.parametrize("openclaw", [OLD_RELEASE], indirect=True)
 async def test_doing_nothing_earns_next_to_nothing(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
     del home
     tasks = ("task_00_sanity", "task_05_outage_brief")
