@@ -65,7 +65,12 @@ suite: $(VENV)/.dev
 	$(BIN)/python tasks/table.py
 
 bench: $(VENV)/.dev
-	$(BIN)/python tests/bench/flood_memory.py
+	$(BIN)/python tests/bench/startup.py
+	$(BIN)/python tests/bench/start_order.py
+	$(BIN)/python tests/bench/overhead.py
+	$(BIN)/python tests/bench/reaction.py
+	$(BIN)/python tests/bench/journal.py
+	$(BIN)/python tests/bench/streams.py
 	$(BIN)/python tests/bench/judge_overlap.py
 
 fuzz: $(VENV)/.dev

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pinchbench.config import Isolation, JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
+    from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
     from pinchbench.errors import PinchBenchError
+    from pinchbench.limits import Isolation
     from pinchbench.model import Ending, Grade, Outcome, Reason, Status, Stop, Task, TrialKey, Ungraded, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
@@ -50,8 +51,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "pinchbench.config": ("Isolation", "JudgeConfig", "RegradeConfig", "ResumeConfig", "RunConfig"),
+    "pinchbench.config": ("JudgeConfig", "RegradeConfig", "ResumeConfig", "RunConfig"),
     "pinchbench.errors": ("PinchBenchError",),
+    "pinchbench.limits": ("Isolation",),
     "pinchbench.model": (
         "Ending",
         "Grade",

@@ -7,40 +7,29 @@ import os
 import re
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations of run.json's config
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - as above
 from urllib.parse import urlsplit
 
 from pinchbench.errors import ConfigError
-
-MAX_CONCURRENCY = 64
-MAX_RUNS = 1000
-MAX_TIMEOUT_MULTIPLIER = 100.0
-MAX_VOTES = 25
-MAX_JUDGE_CONCURRENCY = 64
-MAX_INFRA_RETRIES = 20
-MAX_RETRY_DELAY_S = 3600.0
-DEFAULT_PASS_THRESHOLD = 0.8
-MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
-DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
-DEFAULT_OUTPUT_DIR = Path("results")
-ORACLE = "demo/oracle"
-DEMO_MODELS = (ORACLE, "demo/null")
-OPENCLAW_JUDGE = "openclaw:"
-JUDGE_PROVIDERS = {
-    # whose documentation says that it answers `POST {base_url}/chat/completions` as OpenAI does
-    "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-}
-THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
-
-
-class Isolation(StrEnum):
-    """Whose OpenClaw state the trials use."""
-
-    PRIVATE = "private"
-    SHARED = "shared"
+from pinchbench.limits import (
+    DEFAULT_OUTPUT_DIR,
+    DEFAULT_PASS_THRESHOLD,
+    DEFAULT_RUN_ROOT,
+    DEMO_MODELS,
+    JUDGE_PROVIDERS,
+    MAX_CONCURRENCY,
+    MAX_INFRA_RETRIES,
+    MAX_JUDGE_CONCURRENCY,
+    MAX_MODEL,
+    MAX_RETRY_DELAY_S,
+    MAX_RUNS,
+    MAX_SEED,
+    MAX_TIMEOUT_MULTIPLIER,
+    MAX_VOTES,
+    OPENCLAW_JUDGE,
+    THINKING_LEVELS,
+    Isolation,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,7 +130,8 @@ class RunConfig:
         thinking: OpenClaw's thinking level, None for its default.
         base_url: an OpenAI-compatible endpoint for the model's provider, None for the provider OpenClaw knows.
         api_key_env: the name (never the value) of the environment variable that holds the endpoint's key.
-        isolation: private OpenClaw homes, or the user's own.
+        isolation: an OpenClaw home for each trial, one private gateway for all, or the user's own OpenClaw; `AUTO` takes one
+            of the first two.
         openclaw: a path or a release; None for the one on PATH, else the newest managed install.
         skip_broken: leave broken task files out instead of stopping.
         verbose: the agents' output is followed as it comes.
@@ -157,6 +147,7 @@ class RunConfig:
         max_tokens: how many tokens the agents and the judge may use; None for no limit.
         max_hours: how long the run may take this time; None for no limit.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
+        seed: shuffles trials that are expected to take equally long, 0 to 2**32 - 1; None leaves them in the plan's order.
 
     Raises ConfigError, naming the option, when a value can't be used.
     """
@@ -173,7 +164,7 @@ class RunConfig:
     thinking: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
-    isolation: Isolation = Isolation.PRIVATE
+    isolation: Isolation = Isolation.AUTO
     openclaw: str | None = None
     skip_broken: bool = False
     verbose: bool = False
@@ -187,6 +178,7 @@ class RunConfig:
     max_tokens: int | None = None
     max_hours: float | None = None
     linger_s: float = 15.0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         """Check every value and make the paths absolute."""
@@ -204,6 +196,8 @@ class RunConfig:
             )
         if not 0 < self.pass_threshold <= 1:
             raise ConfigError(f"--pass-threshold {self.pass_threshold} is out of range; it is above 0 and at most 1.")
+        if self.seed is not None:
+            _between("--seed", self.seed, 0, MAX_SEED)
         self._check_limits()
         if self.thinking is not None and self.thinking not in THINKING_LEVELS:
             raise ConfigError(f"--thinking {self.thinking} is not a level; they are {', '.join(THINKING_LEVELS)}.")
@@ -213,7 +207,7 @@ class RunConfig:
                 object.__setattr__(self, name, absolute_path(path, option=f"--{name.replace('_', '-')}"))
         self._check_endpoint()
         if self.is_demo and self.isolation is Isolation.SHARED:
-            raise ConfigError(f"--model {self.model} runs in private homes only; leave --isolation shared out.")
+            raise ConfigError(f"--model {self.model} never runs in your own OpenClaw; leave --isolation shared out.")
 
     def _check_limits(self) -> None:
         _between("--infra-retries", self.infra_retries, 0, MAX_INFRA_RETRIES)
@@ -237,7 +231,9 @@ class RunConfig:
         if self.is_demo:
             raise ConfigError(f"--base-url does not go with --model {self.model}, which brings its own endpoint.")
         if self.isolation is Isolation.SHARED:
-            raise ConfigError("--base-url needs --isolation private: your own OpenClaw config is never changed for it.")
+            raise ConfigError(
+                "--base-url and --isolation shared don't go together: your own OpenClaw config is never changed for it."
+            )
         if "/" not in self.model.strip("/"):
             raise ConfigError(f"--base-url needs a model written provider/name, such as local/{self.model}.")
         _check_url("--base-url", self.base_url, key_option="--api-key-env")

@@ -44,6 +44,10 @@ class OpenClawError(PinchBenchError):
     exit_code = 4
 
 
+class GatewayError(OpenClawError):
+    """The run's private gateway did not come up, or is gone."""
+
+
 class ResultsError(PinchBenchError):
     """The results or the workspaces can't be written or read."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -117,6 +118,8 @@ def set_aside(path: Path) -> Path | None:
 
     Return the new path; None when there was nothing. Raises ResultsError when it can't be renamed.
     """
+    if not os.path.lexists(path):
+        return None
     numbered = (path.with_name(f"{path.name}~{number}") for number in count(1))
     aside = next(one for one in numbered if not os.path.lexists(one))
     try:
@@ -126,6 +129,71 @@ def set_aside(path: Path) -> Path | None:
     except OSError as error:
         raise ResultsError(f"{path} can't be set aside as {aside.name}: {error.strerror}.") from error
     return aside
+
+
+def copy_anew(source: Path, target: Path) -> None:
+    """Make `target` a copy of the folder `source`, whatever has become of an earlier copy there. Blocks.
+
+    Folders and files that are where they belong stay and get the copy's content, since making and removing them is what
+    costs most; all else is removed. Links are copied as links. Recursive in `source`, never in what somebody else has
+    put into `target`. Raises OSError.
+    """
+    _keep_or_make(source, target)
+    with os.scandir(source) as listing:
+        wanted = {entry.name: entry for entry in listing}
+    with os.scandir(target) as listing:
+        found = list(listing)
+    for entry in found:
+        place = target / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name not in wanted or not wanted[entry.name].is_dir(follow_symlinks=False):
+                _remove(place)
+        elif entry.name not in wanted or not _can_be_overwritten(entry, wanted[entry.name]):
+            place.unlink()
+    for name, entry in wanted.items():
+        if entry.is_dir(follow_symlinks=False):
+            copy_anew(source / name, target / name)
+        else:
+            shutil.copy2(entry.path, target / name, follow_symlinks=False)
+    shutil.copystat(source, target)
+
+
+def _can_be_overwritten(entry: os.DirEntry[str], wanted: os.DirEntry[str]) -> bool:
+    """Whether a file can be made the copy of another; not one that has a second name, by which it would change as well."""
+    if not entry.is_file(follow_symlinks=False) or not wanted.is_file(follow_symlinks=False):
+        return False
+    if entry.stat(follow_symlinks=False).st_nlink > 1 or _attributes(entry) != _attributes(wanted):
+        return False
+    os.chmod(entry, 0o600)  # noqa: PTH101 - it is no Path
+    return True
+
+
+def _keep_or_make(source: Path, target: Path) -> None:
+    """Make a folder that can be written to, unless there is one with nothing about it that its copy lacks."""
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        mode = 0
+    if stat.S_ISDIR(mode):
+        target.chmod(0o700)
+        if _attributes(target) == _attributes(source):
+            return
+        _remove(target)
+    elif mode:
+        target.unlink()
+    target.mkdir(mode=0o700, parents=True)
+
+
+def _attributes(path: os.PathLike[str]) -> list[str]:
+    """Names of what is beside its permissions, such as the rights that the files of a folder are going to have."""
+    if not hasattr(os, "listxattr"):  # no system but Linux has these in Python
+        return []
+    return sorted(os.listxattr(path, follow_symlinks=False))
+
+
+def _remove(folder: Path) -> None:
+    if left := remove_folder(folder):
+        raise OSError(left)
 
 
 def remove_folder(folder: Path, *, last: str = "") -> str:

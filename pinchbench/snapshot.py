@@ -20,6 +20,8 @@ import zstandard
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+    from types import TracebackType
+    from typing import Self
 
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of one kept file; a larger one is hardly an answer
 MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of all kept files together, before compression
@@ -32,6 +34,7 @@ END_MARK = b"pinchbench: this archive is whole\n"  # after the tar's end: what w
 # Errors of one path, not of the disk: the name is too long, or one that this file system can't hold or tell from another.
 UNUSABLE_NAME = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.EEXIST})
 COPY_BYTES = 1024 * 1024  # at a time
+SMALL_BYTES = 256 * 1024  # of a tar that is compressed in one go
 SHORT_PART = 8  # of what is read of a text: one that is no longer than this part comes before the long ones
 
 
@@ -96,7 +99,7 @@ def keep_workspace(workspace: Path, archive: Path) -> tuple[str, ...]:
     try:
         with os.fdopen(number, "wb") as file:
             with (
-                zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as packed,
+                _Packed(file) as packed,
                 # not tarfile's own stream mode: it writes once more when it is collected after an error
                 tarfile.open(
                     fileobj=cast("BinaryIO", packed),
@@ -117,6 +120,46 @@ def keep_workspace(workspace: Path, archive: Path) -> tuple[str, ...]:
             os.unlink(temporary)  # noqa: PTH108
         raise
     return left_out.sentences
+
+
+class _Packed:
+    """Takes a tar and writes it compressed. Of a small one, the compressor learns the size before it begins.
+
+    Not knowing it, zstd makes itself ready for megabytes, in each of the threads that keep a workspace.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._held = bytearray()
+        self._stream: zstandard.ZstdCompressionWriter | None = None
+        self._written = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            self._stream.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
+        elif kind is None:
+            self._file.write(zstandard.ZstdCompressor(write_checksum=True).compress(self._held))
+
+    def tell(self) -> int:
+        return self._written
+
+    def write(self, data: bytes) -> int:
+        self._written += len(data)
+        if self._stream is not None:
+            self._stream.write(data)
+            return len(data)
+        self._held += data
+        if len(self._held) > SMALL_BYTES:
+            self._stream = zstandard.ZstdCompressor(write_checksum=True).stream_writer(self._file, closefd=False)
+            self._stream.__enter__()
+            self._stream.write(self._held)
+            self._held.clear()
+        return len(data)
 
 
 def _pack(workspace: Path, tar: tarfile.TarFile, left_out: _LeftOut) -> None:

@@ -3,11 +3,13 @@
 Started by the wrapper scripts that `fakes.fake_openclaw` writes, as `fake_openclaw.py SETTINGS_JSON ARGV...`; standard
 library only. Lines `scenario: NAME [ARGS]` in the message are played in order; without any it does a little work
 and answers. State is kept in the two forms the real releases have: `agents.list` with JSONL, `agents.entries` with SQLite.
+A turn that is not `--local` goes through the gateway of the config, if it names one; the turn itself is played here.
 """
 
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import os
 import shlex
@@ -16,8 +18,9 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,7 +85,7 @@ class Fake:
         self.settings = settings
         self.argv = argv
 
-    def run(self) -> int:  # noqa: PLR0911 - one for each command
+    def run(self) -> int:  # noqa: C901, PLR0911 - one for each command
         self._log()
         match self.argv:
             case ["--version"]:
@@ -100,6 +103,9 @@ class Fake:
                 return 0
             case ["agent", *rest]:
                 return Turn(self, rest).play()
+            case ["gateway", "run"]:
+                program = str(Path(__file__).with_name("fake_gateway.py"))
+                os.execv(sys.executable, [sys.executable, "-I", "-S", program, json.dumps(self.settings)])
             case ["models", "auth", *_, "paste-api-key", "--provider", provider]:
                 return self._paste(provider)
             case ["config", "get", path]:
@@ -233,7 +239,51 @@ class Turn:
         self.plain_content = False
         self.database: sqlite3.Connection | None = None
 
+    def ask_gateway(self, path: str, **body: object) -> Json | int:
+        """Ask the gateway of the config; returns its answer, or the exit code after saying why there is none."""
+        gateway = read_config()["gateway"]
+        assert isinstance(gateway, dict)
+        connection = http.client.HTTPConnection("127.0.0.1", gateway["port"])
+        headers = {"Authorization": f"Bearer {gateway['auth']['token']}"}
+        try:
+            connection.request("POST", path, json.dumps({"agent": self.agent, **body}), headers)
+            answer = connection.getresponse()
+            said = answer.read()
+        except (OSError, http.client.HTTPException):
+            return fail(f"Gateway not reachable at ws://127.0.0.1:{gateway['port']}.")
+        if answer.status != http.HTTPStatus.OK:
+            return fail(f"gateway closed (1008): {answer.status}")
+        if path == "/turn":
+            self._stay_with(connection)
+        told: Json = json.loads(said)
+        return told
+
+    def _stay_with(self, connection: http.client.HTTPConnection) -> None:
+        """End in the middle of whatever is played when the gateway does."""
+
+        def watch() -> None:
+            with suppress(OSError):
+                connection.sock.recv(1)
+            fail("Gateway agent call connection closed (1006)")
+            sys.stderr.flush()
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+    def enter(self) -> int:
+        """Let the gateway take the turn, where there is one; returns the exit code when it does not."""
+        if "--local" in self.args or "gateway" not in read_config():
+            return 0
+        asked = self.ask_gateway("/turn")
+        if isinstance(asked, int):
+            return asked
+        self.entry = asked
+        self.provider, _, self.model = str(asked["model"]).partition("/")
+        return 0
+
     def play(self) -> int:
+        if code := self.enter():
+            return code
         if self.entry is None:
             return fail(f'Unknown agent id "{self.agent}".')
         actions: list[list[str]] = []
@@ -456,6 +506,23 @@ class Turn:
             self.refused(*words)
             self.silent()
 
+    def in_gateway(self, script: str) -> None:
+        """A command that the gateway runs for the agent, and that stays."""
+        assert not isinstance(self.ask_gateway("/exec", script=script), int)
+
+    def kill_gateway(self, path: str = "") -> None:
+        """End the gateway that runs this turn; with a path, only for the first who comes by this place."""
+        if path and Path(path).exists():
+            return
+        if path:
+            Path(path).touch()
+        self.ask_gateway("/die")
+        time.sleep(FOREVER_S)  # the end of the connection ends this
+
+    def use(self, tool: str) -> None:
+        """Call a tool, by name only."""
+        self.assistant([{"type": "toolCall", "id": "used", "name": tool, "arguments": {}}], "toolUse")
+
     def leak(self, *names: str) -> None:
         """Say the values of variables wherever OpenClaw says things, in some of the forms in which it would."""
         for value in (os.environ[name] for name in names):
@@ -488,6 +555,8 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "gate": Turn.gate,
     "gate_early": Turn.gate,
     "hold_stdout": Turn.hold_stdout,
+    "in_gateway": Turn.in_gateway,
+    "kill_gateway": Turn.kill_gateway,
     "ignore_term": Turn.ignore_term,
     "leave_state": Turn.leave_state,
     "linger": Turn.linger,
@@ -505,6 +574,7 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "sleep": Turn.sleep,
     "slow_start": Turn.sleep,
     "think": Turn.think,
+    "use": Turn.use,
     "write_file": Turn.write_file,
     "leak": Turn.leak,
 }

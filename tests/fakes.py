@@ -17,6 +17,7 @@ from anyio import create_memory_object_stream, create_task_group, create_tcp_lis
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.config import RunConfig
+from pinchbench.limits import Isolation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -59,6 +60,13 @@ def calls(program: Path) -> list[list[str]]:
     return [json.loads(line) for line in log.read_text("utf-8").split("\n") if line] if log.exists() else []
 
 
+def gateway_events(program: Path, event: str) -> list[dict[str, object]]:
+    """Return what the fake's gateways have noted of this kind: `started`, `changed`, `turn`."""
+    log = program.with_name("gateway.jsonl")
+    noted = [json.loads(line) for line in log.read_text("utf-8").split("\n") if line] if log.exists() else []
+    return [one for one in noted if one["event"] == event]
+
+
 def make_suite(folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 30, head: str = "") -> Path:
     """Write one task file for each id and prompt."""
     root = folder / "tasks"
@@ -79,6 +87,7 @@ def run_config(folder: Path, program: Path, prompts: Mapping[str, str], *, timeo
         run_root=folder / "runs",
         openclaw=str(program),
         retry_delay_s=0.01,
+        isolation=Isolation.PRIVATE,  # and not as the machine's memory has it
     )
 
 

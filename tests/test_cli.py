@@ -18,6 +18,8 @@ import pytest
 
 from fakes import MODEL, fake_openclaw, make_suite
 from pinchbench.cli import cli
+from pinchbench.model import Outcome, Reason, TrialKey
+from pinchbench.results.records import TrialFinished, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -228,7 +230,7 @@ def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path
         (("--model", "a/b", "--isolation", "none"), 2, "'none' is not one of"),
         (("--model", " "), 2, "is not a model name"),
         (("--model", "demo/einstein"), 2, "demo/oracle and demo/null"),
-        (("--model", "demo/oracle", "--isolation", "shared"), 2, "private homes only"),
+        (("--model", "demo/oracle", "--isolation", "shared"), 2, "never runs in your own OpenClaw"),
         (("--model", "a/b", "--api-key-env", "X"), 2, "goes with --base-url"),
         (("--model", "a/b", "--suite", "task_00_santy"), 2, "task_00_sanity"),
         (("--model", "a/b", "--suite", "productivty"), 2, "productivity"),
@@ -294,11 +296,49 @@ def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path
     assert "Nothing was started." in shown.stdout
     assert json.loads(as_json.stdout) == {
         "model": "a/b",
-        "trials": [{"task_id": "task_00_sanity", "repetition": 1, "timeout_s": 120.0}],
+        "trials": [{"task_id": "task_00_sanity", "repetition": 1, "timeout_s": 120.0, "expected_s": None}],
         "slots": 1,
         "worst_case_s": 120.0,
+        "expected_s": None,
     }
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_shows_what_is_started_first_and_how_long_it_takes_going_by_earlier_runs(tmp_path: Path) -> None:
+    took = {"task_a": 5.0, "task_b": 20.0}
+    outcomes = [
+        Outcome(
+            key=TrialKey(task_id=task_id, repetition=1), reason=Reason.COMPLETED, digest="", execution_time_s=took_s
+        )
+        for task_id, took_s in took.items()
+    ]
+    before = tmp_path / "results" / "a-b_20260102-030405-9f3a"
+    before.mkdir(parents=True)
+    (before / "journal.jsonl").write_bytes(b"".join(encode(TrialFinished(outcome=one)) for one in outcomes))
+    where = (
+        "--tasks-dir",
+        str(make_suite(tmp_path, dict.fromkeys(("task_a", "task_b", "task_c"), "Hi"), timeout_s=30)),
+    )
+
+    shown = _pinchbench("--model", "a/b", "--dry-run", "--concurrency", "2", *where, cwd=tmp_path)
+    as_json = _pinchbench("--model", "a/b", "--dry-run", "--json", "--concurrency", "2", *where, cwd=tmp_path)
+
+    assert re.findall(r"task_\w", shown.stdout) == ["task_b", "task_c", "task_a"]
+    assert "30.0 s    20.0 s" in shown.stdout.splitlines()[1]
+    assert "at most 1 min 00 s (all limits used up), and about 25.0 s going by earlier runs." in shown.stdout
+    told = json.loads(as_json.stdout)
+    assert [row["expected_s"] for row in told["trials"]] == [20, 20, 5], (
+        "the unknown one as much of its limit as others"
+    )
+    assert told["expected_s"] == 25
+
+
+def test_a_seed_shuffles_what_takes_equally_long_the_same_way_each_time(tmp_path: Path) -> None:
+    where = ("--tasks-dir", str(make_suite(tmp_path, {f"task_{number}": "Hi" for number in range(9)})))
+    plan = [_pinchbench("--model", "a/b", "--dry-run", *where, *seed, cwd=tmp_path).stdout
+            for seed in ((), ("--seed", "7"), ("--seed", "7"))]  # fmt: skip
+
+    assert plan[0] != plan[1] == plan[2]
 
 
 def test_every_option_of_run_has_an_environment_variable_of_its_name(tmp_path: Path) -> None:

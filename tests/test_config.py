@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pinchbench.config import DEFAULT_RUN_ROOT, THINKING_LEVELS, Isolation, JudgeConfig, RegradeConfig, RunConfig
+from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
 from pinchbench.errors import ConfigError
+from pinchbench.limits import DEFAULT_RUN_ROOT, THINKING_LEVELS, Isolation
 
 MODEL = "local/m1"
 URL = "http://127.0.0.1:8000/v1"
@@ -20,7 +21,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert (config.run_root, config.output_dir, config.isolation) == (
         DEFAULT_RUN_ROOT,
         Path.cwd() / "results",
-        Isolation.PRIVATE,
+        Isolation.AUTO,
     )
     assert str(DEFAULT_RUN_ROOT) == "/tmp/pinchbench"
     assert not config.is_demo
@@ -77,6 +78,17 @@ def test_a_number_of_runs_in_range_is_taken(value: int) -> None:
 def test_a_number_of_runs_out_of_range_is_refused(value: int) -> None:
     with pytest.raises(ConfigError, match=f"--runs {value} is out of range; it goes from 1 to 1000"):
         RunConfig(model=MODEL, runs=value)
+
+
+@pytest.mark.parametrize("value", [None, 0, 2**32 - 1])
+def test_a_seed_is_a_number_or_none(value: int | None) -> None:
+    assert RunConfig(model=MODEL, seed=value).seed == value
+
+
+@pytest.mark.parametrize("value", [-1, 2**32])
+def test_a_seed_out_of_range_is_refused(value: int) -> None:
+    with pytest.raises(ConfigError, match=f"--seed {value} is out of range"):
+        RunConfig(model=MODEL, seed=value)
 
 
 @pytest.mark.parametrize("value", [0.001, 1, 100])
@@ -148,11 +160,14 @@ def test_an_endpoints_model_has_a_provider(model: str) -> None:
 def test_an_endpoint_goes_with_neither_demo_models_nor_the_users_openclaw() -> None:
     with pytest.raises(ConfigError, match="brings its own endpoint"):
         RunConfig(model="demo/oracle", base_url=URL)
-    with pytest.raises(ConfigError, match="needs --isolation private"):
+    with pytest.raises(ConfigError, match="--base-url and --isolation shared don't go together"):
         RunConfig(model=MODEL, base_url=URL, isolation=Isolation.SHARED)
     with pytest.raises(ConfigError, match="leave --isolation shared out"):
         RunConfig(model="demo/oracle", isolation=Isolation.SHARED)
     assert RunConfig(model=MODEL, isolation=Isolation.SHARED).isolation == "shared"
+    for isolation in {*Isolation} - {Isolation.SHARED}:
+        assert RunConfig(model=MODEL, base_url=URL, isolation=isolation).isolation is isolation
+        assert RunConfig(model="demo/oracle", isolation=isolation).isolation is isolation
 
 
 def test_the_variable_with_the_key_is_set_and_goes_with_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:

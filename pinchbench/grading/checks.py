@@ -105,7 +105,7 @@ async def run_check(job: CheckJob) -> CheckGrade:
     """
     place = None
     try:
-        place = _make_place(job.scratch)
+        place = await to_thread.run_sync(_make_place, job.scratch)
         grade = await _run(job, place)
         # what a check says that could write nothing may be the disk's fault, even where it gives points
         if full := await to_thread.run_sync(find_full, (job.scratch, job.log.parent)):

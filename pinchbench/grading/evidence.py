@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.grading.judge_text import FileView, Question, ask
 from pinchbench.grading.judge_view import is_others_work
+from pinchbench.openclaw.sessions import read_lines
 from pinchbench.openclaw.transcript import parse_line
 from pinchbench.snapshot import KeptFile, NoText, kept_texts
 
@@ -33,11 +34,10 @@ def make_question(task: Task, evidence: Evidence, *, transcript_length: int) -> 
 
 def _events(transcript: Path, length: int) -> Iterator[Event]:
     read = 0
-    with transcript.open("rb") as file:
-        for line in file:
-            for event in parse_line(line).events:
-                read += 1
-                yield event
+    for line in read_lines(transcript):  # as when it was counted: of an event that is very long only the head is read
+        for event in parse_line(line).events:
+            read += 1
+            yield event
     if read != length:
         raise OSError(f"the transcript holds {read} events, but had {length} when the trial ended")
 

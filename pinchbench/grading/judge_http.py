@@ -11,11 +11,13 @@ import re
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 import httpx2
 import stamina
+from anyio import to_thread
 
 from pinchbench.errors import ConfigError
 from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Reply
@@ -291,12 +293,14 @@ async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience(
     except httpx2.InvalidURL as error:
         raise ConfigError(f"--judge-base-url is not a URL: {error}.") from error
     try:
-        client = httpx2.AsyncClient(
+        make_client = partial(
+            httpx2.AsyncClient,
             headers=headers,
             timeout=httpx2.Timeout(connect=patience.connect_s, read=patience.read_s, write=patience.read_s, pool=None),
             follow_redirects=False,
             trust_env=not is_loopback(host),
         )
+        client = await to_thread.run_sync(make_client)  # it reads and checks some hundred certificates
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         # not the error's own words: a proxy's address may hold a password
         raise ConfigError(

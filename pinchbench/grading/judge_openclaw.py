@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from anyio import Semaphore, move_on_after, to_thread
 
-from pinchbench.config import OPENCLAW_JUDGE
 from pinchbench.folders import remove_folder
 from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Reply, Role
+from pinchbench.limits import OPENCLAW_JUDGE
 from pinchbench.model import GradingType, Reason, Task, Turn
 
 if TYPE_CHECKING:

@@ -29,13 +29,16 @@ if TYPE_CHECKING:
     from pinchbench.model import Task, Turn
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.home import Home
+    from pinchbench.process.supervise import Leftover
 
 POLL_S = 0.1  # how often a transcript and the output files are looked at: well under what a person notices
 LINGER_S = 15.0  # OpenClaw ends 1 to 2 s after its answer (measured); one that has not after this never will
+MUCH_BYTES = 32 * 1024  # of a transcript in one look: there may be more to read at once
 SHOWN_LINE_BYTES = 4096
 SHOWN_BYTES = 32 * 1024  # of one look at a file that grows: 40 ms of work if every line is empty
 LAST_LOOKS = 8  # at a file whose trial is over, 256 KiB each
 CLOSE_LIMIT_S = 1.0  # closing a file takes a thread's turn, no more
+RELEASE_LIMIT_S = 30.0  # to end what a trial has left running in a gateway
 LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 
 
@@ -74,20 +77,22 @@ class _Output:
     async def read_on(self) -> bool:
         """Take what is new. False when nothing is.
 
-        Of a flood only the head of each look is taken: nobody could read more, and the other trials need the event loop.
+        Of a flood only the head of each look is taken, and its end by the next: nobody could read more, and the agents need
+        the disk and the event loop.
         """
         data = await self.follower.read()
         for line in self.splitter.feed(data[:SHOWN_BYTES]):
             self.take(line.data.decode("utf-8", "replace"))
         if len(data) > SHOWN_BYTES:
-            self.take(f"… {len(data) - SHOWN_BYTES} bytes are not shown; {self.path} has them all")
+            left_out = len(data) - SHOWN_BYTES + self.follower.skip(SHOWN_BYTES)
+            self.take(f"… {left_out} bytes are not shown; {self.path} has them all")
         return bool(data)
 
     async def follow(self) -> None:
         """Read on until cancelled."""
         while True:
-            if not await self.read_on():
-                await anyio.sleep(POLL_S)
+            await self.read_on()
+            await anyio.sleep(POLL_S)
 
     async def finish(self) -> None:
         """Take what a process that is gone wrote last."""
@@ -136,9 +141,9 @@ class _Progress:
 
     def event(self, session: _Session, line: bytes) -> None:
         """Take a line of the transcript."""
-        calls = session.reader.facts.usage.requests
+        calls = session.reader.usage.requests
         events = session.reader.feed(line)
-        if session.reader.facts.usage.requests > calls:
+        if session.reader.usage.requests > calls:
             self.complaints.answered(written_at(events[-1]))
         for event in events:
             if self.watch.activity is not None and (what := describe(event)):
@@ -147,7 +152,8 @@ class _Progress:
 
     def usage(self) -> Usage:
         """What all sessions have used so far."""
-        return sum((session.reader.facts.usage for session in self.sessions), Usage())
+        first, *others = (session.reader.usage for session in self.sessions)
+        return sum(others, first)
 
     def rate_limits(self) -> int:
         """How many calls were refused as too many.
@@ -155,7 +161,7 @@ class _Progress:
         Of one that OpenClaw gave up on, transcript and stderr both tell; of one that it tried again, only stderr does, and
         nobody but the transcript where a gateway makes the calls.
         """
-        written = sum(session.reader.facts.rate_limits for session in self.sessions)
+        written = sum(session.reader.rate_limits for session in self.sessions)
         return max(written, self.refused + self.complaints.rate_limits)
 
     def _tell(self) -> None:
@@ -189,6 +195,14 @@ class _Progress:
             calls=facts.usage.requests - self.before.usage.requests,
             answered=self.answered(facts),
         )
+
+    def tools(self) -> frozenset[str]:
+        """The names of all tools that were called."""
+        return frozenset().union(*(session.reader.facts.tools for session in self.sessions))
+
+    def finished(self) -> bool:
+        """Whether the last turn's process has come to its end by itself, and well."""
+        return bool(self.ends) and self.ends[-1].reason is EndReason.EXITED and self.ends[-1].exit_code == 0
 
     def goes_on(self) -> bool:
         """Whether the last turn ended so that the next one makes sense."""
@@ -238,6 +252,8 @@ class OpenClawAgent:
         base = f"{task.task_id}_{time.time_ns() // 1_000_000}"
         leave = leave or Leave()
         await self.home.prepare(workspace)
+        agent_id = self.home.agent_id
+        left: tuple[Leftover, ...] = ()
         progress = _Progress(watch=watch or Watch())
         # stderr always: much of what goes wrong is told nowhere else
         shown = (files.stdout, files.stderr) if progress.watch.output is not None else (files.stderr,)
@@ -270,9 +286,13 @@ class OpenClawAgent:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 for session in progress.sessions:
                     await session.store.close()
-        exported = await to_thread.run_sync(_export, progress.sessions, files)
-        full = await to_thread.run_sync(find_full, (workspace, self.home.state_dir, evidence))
-        return self._result(task, progress, exported, full, workspace=workspace, files=files)
+            with move_on_after(RELEASE_LIMIT_S, shield=True):
+                left = await self.home.release(workspace, tools=progress.tools(), finished=progress.finished())
+        folders = (workspace, self.home.state_dir, evidence)
+        exported, full = await to_thread.run_sync(_take_stock, progress.sessions, files, folders)
+        result = self._result(task, progress, exported, full, workspace=workspace, files=files)
+        leftovers = (*result.leftovers, *(one.command for one in left))
+        return replace(result, agent_id=agent_id, leftovers=leftovers)
 
     async def _spec(
         self, turn: Turn, *, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str
@@ -331,15 +351,14 @@ class OpenClawAgent:
         """Follow the transcript live, and end an agent that has answered and does not exit."""
         session = progress.sessions[-1]
         while True:
-            if await _read_on(session, progress):
+            if read_bytes := await _read_on(session, progress):
                 answered = progress.answered(session.reader.facts)
                 progress.answered_at = anyio.current_time() if answered else None
-                continue
-            if progress.answered_at is not None and anyio.current_time() - progress.answered_at > self.linger_s:
+            elif progress.answered_at is not None and anyio.current_time() - progress.answered_at > self.linger_s:
                 progress.lingered = True
                 own.stop.set()
                 return
-            await anyio.sleep(POLL_S)
+            await anyio.sleep(0 if read_bytes > MUCH_BYTES else POLL_S)
 
     def _result(
         self,
@@ -363,6 +382,8 @@ class OpenClawAgent:
             if self.home.local:
                 complaints = replace(complaints, gateway="")  # it has none to lose
             reason, note = decide(last, exported.facts, turn, complaints, lingered=progress.lingered, full_disk=full)
+            if reason.counts and exported.elsewhere:
+                reason, note = Reason.WORKSPACE_FAILED, f"OpenClaw worked in {exported.elsewhere}, not in the workspace"
         return TaskResult(
             agent_id=self.home.agent_id,
             task_id=task.task_id,
@@ -385,12 +406,17 @@ class OpenClawAgent:
         )
 
 
-async def _read_on(session: _Session, progress: _Progress) -> bool:
-    """Take what is new in a session. False when nothing is."""
+def _elsewhere(cwd: str, workspace: Path) -> str:
+    """Where a session worked, if it says so and that is not the workspace."""
+    return cwd if cwd and Path(cwd).resolve() != workspace.resolve() else ""
+
+
+async def _read_on(session: _Session, progress: _Progress) -> int:
+    """Take what is new in a session. Return how many bytes that was, newlines included."""
     lines = await session.store.poll()
     for line in lines:
         progress.event(session, line)
-    return bool(lines)
+    return sum(map(len, lines)) + len(lines)
 
 
 async def _pass_on(leave: Leave, own: Leave) -> None:
@@ -400,11 +426,24 @@ async def _pass_on(leave: Leave, own: Leave) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Export:
-    """What the authoritative read has found. `last_session` is None when that session has no transcript."""
+    """What the authoritative read has found.
+
+    `last_session` is None when that session has no transcript. `elsewhere` is where OpenClaw worked, if not in the
+    workspace.
+    """
 
     facts: TranscriptFacts
     last_session: TranscriptFacts | None = None
     store: str = ""
+    elsewhere: str = ""
+
+
+def _take_stock(sessions: list[_Session], files: Evidence, folders: tuple[Path, ...]) -> tuple[_Export | OSError, str]:
+    """The transcript, and which of these folders, of which the workspace comes first, is on a full disk."""
+    exported = _export(sessions, files)
+    if isinstance(exported, _Export):
+        exported = replace(exported, elsewhere=_elsewhere(exported.facts.cwd, folders[0]))
+    return exported, find_full(folders)
 
 
 def _export(sessions: list[_Session], files: Evidence) -> _Export | OSError:
@@ -417,12 +456,11 @@ def _export(sessions: list[_Session], files: Evidence) -> _Export | OSError:
         with files.transcript.open("wb") as file:
             for session in sessions:
                 last = None
-                if (lines := session.store.lines()) is None:
+                if (lines := session.store.lines(copy=file)) is None:
                     continue
                 kind = session.store.kind()
                 last = TranscriptReader()
                 for line in lines:
-                    file.write(line + b"\n")
                     whole.feed(line)
                     last.feed(line)
         if not kind:

@@ -10,13 +10,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from anyio import to_thread
+from anyio import Lock, to_thread
 
 from pinchbench.errors import OpenClawError
-from pinchbench.folders import remove_folder
+from pinchbench.folders import copy_anew
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.credentials import Json, UserState, merge, user_state_dir
-from pinchbench.openclaw.install import cache_dir
+from pinchbench.openclaw.install import cache_dir, release_key
 from pinchbench.openclaw.probe import run_short
 from pinchbench.secrets import known_secrets, mask
 
@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.process.supervise import Leftover
 
 # Tools that reach beyond the trial: other sessions, other agents, the user's channels, later times.
 DENIED_TOOLS = ("message", "sessions_spawn", "sessions_send", "cron", "gateway", "nodes")
+# From here on OpenClaw brings what was said in other conversations into a new one, unless it is told not to.
+RECALL_SINCE = (2026, 9)
+# From here on OpenClaw remembers workspaces that had files: it refuses a link that leads elsewhere now, and a folder that is
+# empty now (measured).
+REMEMBERS_SINCE = (2026, 9)
 PLACEHOLDER_KEY = "pinchbench-placeholder"
 
 
@@ -51,8 +57,17 @@ class Home(Protocol):
     def local(self) -> bool:
         """Whether turns run embedded (`--local`) rather than through a gateway."""
 
+    def place(self, workspace: Path, attempt: int) -> Path:
+        """Where the trial whose place would be `workspace` works at its n-th attempt."""
+
     async def prepare(self, workspace: Path) -> None:
         """Point the agent's file tools at `workspace`, which exists. Called before each trial."""
+
+    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
+        """Take the agent back after a trial, and return what had to be ended that the trial left running.
+
+        `tools` are the names of those it called, `finished` says whether the last turn's process ended by itself.
+        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,17 +107,26 @@ class PrivateHome:
             "OPENCLAW_CONFIG_PATH": str(self.state_dir / "openclaw.json"),
             "TMPDIR": str(self.root / "tmp"),
             "NO_COLOR": "1",
+            "OPENCLAW_NO_RESPAWN": "1",  # one Node less a turn
         }
+
+    def place(self, workspace: Path, attempt: int) -> Path:
+        """The same place each time."""
+        del attempt
+        return workspace
 
     async def prepare(self, workspace: Path) -> None:
         """Make the state anew from the template and point the agent at `workspace`."""
         await to_thread.run_sync(self._renew, workspace)
 
+    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
+        """Nothing is left: the trial's guardian has seen to its processes, and the next `prepare` makes the state anew."""
+        del workspace, tools, finished
+        return ()
+
     def _renew(self, workspace: Path) -> None:
         assert self.template is not None, "the template is never prepared"  # noqa: S101
-        if left := remove_folder(self.root):
-            raise OSError(f"the home of the last trial could not be removed: {left}")
-        shutil.copytree(self.template, self.root, symlinks=True)
+        copy_anew(self.template, self.root)
         path = self.state_dir / "openclaw.json"
         old, new = (json.dumps(str(place))[1:-1] for place in (self.template, self.root))
         config = json.loads(path.read_text(encoding="utf-8").replace(old, new))
@@ -110,7 +134,12 @@ class PrivateHome:
         if self.provider is not None:
             name, entry = self.provider
             config = merge(config, {"models": {"providers": {name: entry}}})
-        write_private(path, json.dumps(config, indent=1))
+        path.write_text(json.dumps(config), encoding="utf-8")  # as private as the template's
+
+
+def later_place(workspace: Path, attempt: int) -> Path:
+    """A place of its own for each attempt after the first, for releases that remember workspaces."""
+    return workspace if attempt == 1 else workspace.with_name(f"{workspace.name}.attempt{attempt}")
 
 
 def agent_entry(config: Json, agent_id: str) -> Json:
@@ -142,6 +171,7 @@ def private_config(
     provider: tuple[str, Json] | None,
     workspace: Path,
     *,
+    release: str,
     denied_tools: Sequence[str] = DENIED_TOOLS,
 ) -> Json:
     """The config of a private home: the model as given, no fallbacks, the user's providers, nothing that reaches out."""
@@ -150,12 +180,18 @@ def private_config(
             "defaults": {
                 "model": {"primary": model, "fallbacks": []},
                 "skipBootstrap": True,  # no onboarding files in the workspace and the prompt
+                "heartbeat": {"every": "0m"},  # nobody wakes an agent but its trial
                 "workspace": str(workspace),
             }
         },
-        "tools": {"deny": list(denied_tools)},
+        # of other sessions, a trial sees those that it started, as on releases that knew no other way
+        "tools": {"deny": list(denied_tools), "sessions": {"visibility": "tree"}},
         "session": {"maintenance": {"mode": "warn"}},  # saves some 5 CPU-seconds a trial on 2026.9.6 (measured)
+        "logging": {"file": str(workspace.parent / "openclaw.log")},  # else where the next trial could read it
+        "update": {"checkOnStart": False},
     }
+    if release_key(release)[: len(RECALL_SINCE)] >= RECALL_SINCE:
+        config["memory"] = {"search": {"rememberAcrossConversations": False}}
     config = merge(user.config, config)
     if provider is not None:
         name, entry = provider
@@ -178,27 +214,43 @@ async def make_template(
     `denied_tools` are names of OpenClaw's tools; `*` stands for all. Takes 6 to 20 CPU-seconds of OpenClaw. Raises OpenClawError with OpenClaw's own words when it refuses.
     """
     home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
+    config = private_config(
+        model, user, provider, root / "workspace", release=openclaw.version, denied_tools=denied_tools
+    )
+    await to_thread.run_sync(_begin_template, home, config)
+    await add_agent(openclaw, home.env, home.agent_id, model, root / "workspace")
+    if user.logins:
+        await _store_logins(home, user.logins)
+    await to_thread.run_sync(_end_template, home, config, user)
+    return home
+
+
+def _begin_template(home: PrivateHome, config: Json) -> None:
+    root = home.root
     compiled = cache_dir() / "node-compile-cache"
     for folder in (home.state_dir, root / "tmp", root / "workspace", compiled):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     # OpenClaw keeps compiled JavaScript under TMPDIR: the same for every slot and run, it saves seconds a trial.
     # (NODE_COMPILE_CACHE would do too, but makes its launcher start a second Node.)
     (root / "tmp" / compiled.name).symlink_to(compiled)
-    config_path = home.state_dir / "openclaw.json"
-    config = private_config(model, user, provider, root / "workspace", denied_tools=denied_tools)
-    write_private(config_path, json.dumps(config, indent=1))
-    await add_agent(openclaw, home.env, home.agent_id, model, root / "workspace")
-    if user.logins:
-        await _store_logins(home, user.logins)
+    write_private(home.state_dir / "openclaw.json", json.dumps(config, indent=1))
+
+
+def _end_template(home: PrivateHome, config: Json, user: UserState) -> None:
     if user.dotenv:
         # after the set-up, which needs no keys: for some of them 2026.9.6 asks npm for a plugin first (measured)
         write_private(home.state_dir / ".env", user.dotenv)
+    if not user.logins:
+        # Nothing is in the databases that OpenClaw needs, and a turn that finds none is spared a dozen processes that
+        # look into them: a sixth of its CPU time on 2026.9.6 (measured).
+        for path in home.state_dir.rglob("*.sqlite*"):
+            path.unlink()
     # OpenClaw rewrote the config: keep what it added (the agent, migration marks), but our sections as they were
+    config_path = home.state_dir / "openclaw.json"
     written = json.loads(config_path.read_text(encoding="utf-8"))
     agent_entry(written, home.agent_id)
     restored = {name: section for name, section in config.items() if name != "agents"}
     write_private(config_path, json.dumps({**written, **restored}, indent=1))
-    return home
 
 
 async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, model: str, workspace: Path) -> None:
@@ -278,7 +330,9 @@ def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None =
 class SharedHome:
     """The user's own OpenClaw, as the seed document describes it; turns go through the user's gateway.
 
-    The agent's configured workspace is `link`, a symbolic link that is re-pointed before each trial.
+    The agent's configured workspace is `link`, a symbolic link that is re-pointed before each trial. Where OpenClaw refuses
+    that (`REMEMBERS_SINCE`), the config names each trial's workspace in turn; the gateway takes that over by itself, and
+    nothing tells when: `changes` is held while the config is written, and by nobody else of the run.
     """
 
     agent_id: str
@@ -286,6 +340,7 @@ class SharedHome:
     link: Path
     openclaw: OpenClaw
     base_env: Mapping[str, str]
+    changes: Lock | None = None
 
     @property
     def local(self) -> bool:
@@ -297,23 +352,51 @@ class SharedHome:
         """The user's environment as it is, with OpenClaw's own Node first on PATH."""
         return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
 
+    def place(self, workspace: Path, attempt: int) -> Path:
+        """Another one for each attempt where OpenClaw remembers workspaces."""
+        return workspace if self.changes is None else later_place(workspace, attempt)
+
     async def prepare(self, workspace: Path) -> None:
-        """Point the link at `workspace`, atomically."""
+        """Point the link at `workspace`, atomically, or name it in the config. Raises OpenClawError when that fails."""
+        if self.changes is not None:
+            async with self.changes:
+                await self._name_in_config(workspace)
+            return
         fresh = self.link.with_name(f"{self.link.name}.new")
         fresh.unlink(missing_ok=True)
         fresh.symlink_to(workspace)
         fresh.replace(self.link)
 
+    async def _name_in_config(self, workspace: Path) -> None:
+        path = f"agents.entries.{self.agent_id}.workspace"
+        done = await run_short(self.openclaw, ["config", "set", path, str(workspace)], env=self.env)
+        if done.returncode != 0:
+            raise OpenClawError(f"`openclaw config set {path}` failed: {_said(done, self.env)[-500:]}")
 
-async def ensure_shared(openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str]) -> SharedHome:
+    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
+        """Nothing of the user's own gateway is touched."""
+        del workspace, tools, finished
+        return ()
+
+
+async def ensure_shared(
+    openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str], changes: Lock
+) -> SharedHome:
     """Make sure the user's OpenClaw has this slot's agent, with `link` as its workspace.
 
-    An agent that existed before is kept and pointed at `link` with `openclaw config set`. Not for concurrent use:
+    An agent that existed before is kept and pointed at `link` with `openclaw config set`; where the config will name each
+    trial's workspace, that is done before each trial, under `changes`, which all slots of a run share. Not for concurrent use:
     OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's words, and when the agent that
     existed runs another model.
     """
+    remembers = release_key(openclaw.version)[: len(REMEMBERS_SINCE)] >= REMEMBERS_SINCE
     home = SharedHome(
-        agent_id=make_agent_id(model, slot), state_dir=user_state_dir(env), link=link, openclaw=openclaw, base_env=env
+        agent_id=make_agent_id(model, slot),
+        state_dir=user_state_dir(env),
+        link=link,
+        openclaw=openclaw,
+        base_env=env,
+        changes=changes if remembers else None,
     )
     agents = await _list_agents(openclaw, home.env)
     existing = next((one for one in agents if one.get("id") == home.agent_id), None)
@@ -323,7 +406,7 @@ async def ensure_shared(openclaw: OpenClaw, *, model: str, slot: int, link: Path
         await to_thread.run_sync(_make_room, link)
         return home
     _check_model(existing, home.agent_id, model)
-    if existing.get("workspace") != str(link):
+    if not remembers and existing.get("workspace") != str(link):
         await _set_workspace(openclaw, home, agents)
     return home
 

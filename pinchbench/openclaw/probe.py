@@ -7,21 +7,23 @@ import re
 import shutil
 import subprocess
 import tempfile
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import fail_after
+from anyio import CancelScope, fail_after, to_thread
 
 from pinchbench.errors import OpenClawError
+from pinchbench.folders import remove_folder
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
 SHORT_GRACE_S = 2.0  # a command that reads or writes a config ends at once
 # as it is printed, kept and compared: whatever else a program says, no control character and no endless number
@@ -85,7 +87,7 @@ async def node_version(found: OpenClaw) -> str:
     """The release of the Node that runs this OpenClaw; empty when it can't be told."""
     with suppress(OSError, TimeoutError), fail_after(SHORT_LIMIT_S):
         path = found.path(os.environ.get("PATH", os.defpath))
-        node = shutil.which("node", path=path) or "node"
+        node = await to_thread.run_sync(partial(shutil.which, "node", path=path)) or "node"
         done = await anyio.run_process([node, "--version"], stdin=subprocess.DEVNULL, check=False)
         return done.stdout.decode("utf-8", "replace").strip()
     return ""
@@ -103,10 +105,10 @@ def release_warning(version: str) -> str:
 
 async def ask_message_file(found: OpenClaw) -> OpenClaw:
     """Find out whether `openclaw agent` takes `--message-file`. Costs some CPU-seconds: only for long prompts."""
-    with tempfile.TemporaryDirectory(prefix="pinchbench-") as state:  # help, too, opens OpenClaw's state
+    async with _short_lived_folder() as state:  # help, too, opens OpenClaw's state
         path = found.path(os.environ.get("PATH", os.defpath))
-        env = {**os.environ, "PATH": path, "OPENCLAW_STATE_DIR": state}
-        env["OPENCLAW_CONFIG_PATH"] = str(Path(state) / "openclaw.json")
+        env = {**os.environ, "PATH": path, "OPENCLAW_STATE_DIR": str(state)}
+        env["OPENCLAW_CONFIG_PATH"] = str(state / "openclaw.json")
         done = await run_short(found, ["agent", "--help"], env=env)
     return replace(found, message_file=b"--message-file" in done.stdout)
 
@@ -121,9 +123,8 @@ async def run_short(
     `SHORT_LIMIT_S`.
     """
     command = " ".join(["openclaw", *args])
-    with tempfile.TemporaryDirectory(prefix="pinchbench-") as name:
-        folder = Path(name)
-        (folder / "stdin").write_bytes(stdin)
+    async with _short_lived_folder() as folder:
+        await to_thread.run_sync((folder / "stdin").write_bytes, stdin)
         spec = ProcessSpec(
             argv=[str(found.program), *args],
             cwd=folder,
@@ -139,5 +140,17 @@ async def run_short(
             raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.")
         if end.exit_code is None:
             raise OpenClawError(f"`{command}` can't be run ({found.program}): {end.error}.")
-        output, errors = (folder / "stdout").read_bytes(), (folder / "stderr").read_bytes()
+        output = await to_thread.run_sync((folder / "stdout").read_bytes)
+        errors = await to_thread.run_sync((folder / "stderr").read_bytes)
         return subprocess.CompletedProcess(spec.argv, end.exit_code, output, errors)
+
+
+@asynccontextmanager
+async def _short_lived_folder() -> AsyncGenerator[Path]:
+    """A temporary folder that goes with the block."""
+    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="pinchbench-")))
+    try:
+        yield folder
+    finally:
+        with CancelScope(shield=True):  # it is small
+            await to_thread.run_sync(remove_folder, folder)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
-from typing import TYPE_CHECKING, Protocol
+from contextlib import ExitStack, closing
+from io import BytesIO
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import zstandard
 from anyio import current_time, to_thread
@@ -14,15 +15,25 @@ from pinchbench.process.follow import Follower
 from pinchbench.process.lines import LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
+    from typing import BinaryIO
 
-MAX_EVENT_BYTES = 64 * 1024 * 1024  # of one event; what is longer is cut and counted as damage
-READ_BYTES = 1024 * 1024
+MAX_EVENT_BYTES = (
+    8 * 1024 * 1024
+)  # of one that is read, more than any picture; a longer one is kept, and counts as damage
+HEAD_BYTES = 16 * 1024  # of a longer one: enough to tell what it was
+MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # of one that is kept: a few packed bytes may stand for terabytes
+READ_BYTES = 256 * 1024
 ROWS_AT_ONCE = 200
-PAGE_BYTES = 8 * 1024 * 1024  # of events, unless one alone is longer: a few rows may stand for gigabytes
+PAGE_BYTES = 1024 * 1024  # of events, unless one alone is longer: a few rows may stand for gigabytes
 MAX_STEPS = 200_000_000  # of SQLite's machine for one page, some seconds: a view may have rows without end
+GLANCE_STEPS = 100_000  # of the same, a millisecond or two
+GLANCE_BYTES = 8 * 1024 * 1024  # of a WAL, which is in memory, and bounds what a commit has added; OpenClaw's has 4 MiB
+CACHE_KIB = 256  # of pages, of which no look needs many: SQLite would keep 2 MiB a slot
+GLANCE_READ_BYTES = 16 * 1024  # of events: more is read in a thread from then on
 BUSY_S = 2.0  # how long a reader waits for a writer's lock
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the words of an error may quote a damaged schema
 SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it, an fsync later at most
 
 
@@ -32,8 +43,11 @@ class SessionStore(Protocol):
     async def poll(self) -> list[bytes]:
         """Return what is new since the last poll; empty when nothing is. Cancellation loses nothing."""
 
-    def lines(self) -> Iterator[bytes] | None:
-        """Read all events from the beginning, None when the session is not in this store. Blocks."""
+    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
+        """Read all events from the beginning, None when the session is not in this store. Blocks; memory stays bounded.
+
+        Each is written to `copy` whole, with a newline. Of one that is longer than `MAX_EVENT_BYTES` only the head is given.
+        """
 
     async def close(self) -> None:
         """Let go of open files."""
@@ -46,33 +60,50 @@ class JsonlStore:
         """`path` need not exist yet."""
         self._path = path
         self._follower = Follower(path)
-        self._splitter = LineSplitter(max_line_bytes=MAX_EVENT_BYTES)
+        self._splitter = _splitter()
 
     async def poll(self) -> list[bytes]:
         """Return the lines finished since the last poll."""
         return [line.data for line in self._splitter.feed(await self._follower.read())]
 
-    def lines(self) -> Iterator[bytes] | None:
-        """Read the whole file in bounded memory; its unfinished last line included."""
-        return self._read() if self._path.is_file() else None
-
-    def _read(self) -> Iterator[bytes]:
-        splitter = LineSplitter(max_line_bytes=MAX_EVENT_BYTES)
-        with self._path.open("rb") as file:
-            while chunk := file.read(READ_BYTES):
-                yield from (line.data for line in splitter.feed(chunk))
-        if (last := splitter.finish()) is not None:
-            yield last.data
+    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
+        """Read the whole file; its unfinished last line included."""
+        return read_lines(self._path, copy) if self._path.is_file() else None
 
     async def close(self) -> None:
         """Close the followed file."""
         await self._follower.__aexit__(None, None, None)
 
 
+def read_lines(path: Path, copy: BinaryIO | None = None) -> Iterator[bytes]:
+    """The lines of a transcript's file, as `SessionStore.lines` gives them. Blocks. Raises OSError."""
+    splitter = _splitter()
+    with path.open("rb") as file:
+        while chunk := file.read(READ_BYTES):
+            if copy is not None:
+                copy.write(chunk)
+            yield from (line.data for line in splitter.feed(chunk))
+    if (last := splitter.finish()) is not None:
+        if copy is not None:
+            copy.write(b"\n")
+        yield last.data
+
+
+def _splitter() -> LineSplitter:
+    return LineSplitter(max_line_bytes=MAX_EVENT_BYTES, head_bytes=HEAD_BYTES)
+
+
+class _Row(NamedTuple):
+    seq: int
+    event: bytes
+    is_cut: bool
+
+
 class SqliteStore:
     """A session as OpenClaw from 2026.8 on keeps it: rows of `transcript_events`, one event a row.
 
-    Opened read-only for each look, so that the agent's own writing and checkpoints are never in the way.
+    Opened read-only. No transaction is open between looks, so that the agent's own writing and checkpoints are never in
+    the way; the database itself stays open while it changes, since opening it takes thirty times as long as a look.
     """
 
     def __init__(self, database: Path, session_id: str) -> None:
@@ -83,73 +114,162 @@ class SqliteStore:
         self._stamp: tuple[int, ...] = ()
         self._changed_at = 0.0
         self._settled = False
+        self._is_behind = False
+        self._kept: sqlite3.Connection | None = None
+        self._kept_files: tuple[int, ...] = ()
 
     async def poll(self) -> list[bytes]:
         """Return the rows added since the last poll. A look at a database that has been still costs two `stat`s."""
-        stamp = self._files()
+        stamp = (*_stat(self._database), *_stat(f"{self._database}-wal"))
+        if not any(stamp[:3]):
+            return []  # this agent has no database
         if stamp != self._stamp:
             self._stamp, self._changed_at, self._settled = stamp, current_time(), False
         if self._settled:
             return []
         still_s = current_time() - self._changed_at
-        rows = await to_thread.run_sync(self._fetch, self._seen)
+        rows = None if self._is_behind else self._glance()
+        if rows is None:
+            rows = await to_thread.run_sync(self._look, self._seen)
         if rows is None:
             return []
         self._settled = not rows and still_s > SETTLE_S
+        if self._settled:
+            self._let_go()
         if rows:
-            self._seen = rows[-1][0]
-        return [event for _, event in rows]
+            self._seen = rows[-1].seq
+        # then there may be more, and the event loop has its turn in between
+        self._is_behind = sum(len(row.event) for row in rows) > GLANCE_READ_BYTES
+        return [row.event for row in rows]
 
-    def lines(self) -> Iterator[bytes] | None:
-        """Read all rows, some hundred or some megabytes at a time. Raises OSError when only a part can be read."""
+    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
+        """Read all rows, some hundred or a megabyte at a time. Raises OSError when only a part can be read."""
         first = self._fetch(-1)
-        return self._pages(first) if first else None
+        return self._pages(first, copy) if first else None
 
-    def _pages(self, rows: list[tuple[int, bytes]] | None) -> Iterator[bytes]:
+    def _pages(self, rows: list[_Row] | None, copy: BinaryIO | None) -> Iterator[bytes]:
+        after = -1
         while rows:
-            yield from (event for _, event in rows)
-            rows = self._fetch(rows[-1][0])
+            for row in rows:
+                if copy is not None:
+                    copy.writelines(self._whole(after) if row.is_cut else (row.event,))
+                    copy.write(b"\n")
+                yield row.event
+                after = row.seq
+            rows = self._fetch(after)
             if rows is None:
-                raise OSError(f"{self._database} could not be read to its end")
+                raise self._unreadable()
+
+    def _unreadable(self) -> OSError:
+        return OSError(f"{self._database} could not be read to its end")
 
     async def close(self) -> None:
-        """Nothing is held open between looks."""
+        """Let go of the database."""
+        self._let_go()
+
+    def _let_go(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
 
     def _files(self) -> tuple[int, ...]:
-        stamp: list[int] = []
-        for path in (self._database, f"{self._database}-wal"):
-            try:
-                info = os.stat(path)  # noqa: PTH116 - microseconds, called ten times a second and slot
-            except OSError:
-                stamp += [0, 0]
-            else:
-                stamp += [info.st_mtime_ns, info.st_size]
-        return tuple(stamp)
+        """What a database that is kept open depends on: the memory that its users share is a file that anyone can cut."""
+        inode, *_ = _stat(self._database)
+        shared, _, size = _stat(f"{self._database}-shm")
+        return inode, shared, size
 
-    def _fetch(self, after: int) -> list[tuple[int, bytes]] | None:
+    def _glance(self) -> list[_Row] | None:
+        """What is new, read at once: what was just committed is in memory, and a thread takes ten times as long.
+
+        None when that may take longer, or can't be done.
+        """
+        if self._kept is None or not 0 < self._stamp[-1] <= GLANCE_BYTES or self._files() != self._kept_files:
+            return None
+        try:
+            return _page(self._kept, self._session_id, self._seen)
+        except UNREADABLE:
+            return None
+
+    def _look(self, after: int) -> list[_Row] | None:
+        """The same for all else; keeps the database open."""
+        self._let_go()
+        if not self._database.is_file():
+            return []
+        files = self._files()
+        try:
+            with ExitStack() as stack:
+                database = stack.enter_context(closing(self._open()))
+                rows = _page(database, self._session_id, after)
+                database.execute("PRAGMA busy_timeout = 0")
+                database.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+                database.set_progress_handler(lambda: 1, GLANCE_STEPS)
+                stack.pop_all()
+        except UNREADABLE:
+            # being created, migrated or checkpointed, or another release's table: the next look tells
+            return None
+        self._kept, self._kept_files = database, files
+        return rows
+
+    def _fetch(self, after: int) -> list[_Row] | None:
         if not self._database.is_file():
             return []
         try:
-            with closing(sqlite3.connect(f"{self._database.as_uri()}?mode=ro", uri=True, timeout=BUSY_S)) as database:
-                database.text_factory = bytes  # text that is no UTF-8 must not hide the whole session
-                database.set_progress_handler(lambda: 1, MAX_STEPS)
-                rows = database.execute(
-                    "SELECT seq, event_json, event_zstd FROM transcript_events"
-                    " WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-                    (self._session_id, after, ROWS_AT_ONCE),
-                )
-                return _page(rows)
-        except sqlite3.Error:
-            # being created, migrated or checkpointed, or another release's table: the next look tells
+            with closing(self._open()) as database:
+                return _page(database, self._session_id, after)
+        except UNREADABLE:
             return None
 
+    def _whole(self, after: int) -> Iterator[bytes]:
+        """The pieces of the next event, however long it is."""
+        try:
+            with closing(self._open()) as database:
+                yield from _long_event(database, self._session_id, after)[1]
+        except UNREADABLE as error:
+            raise self._unreadable() from error
 
-def _page(rows: Iterable[tuple[int, object, object]]) -> list[tuple[int, bytes]]:
-    page: list[tuple[int, bytes]] = []
+    def _open(self) -> sqlite3.Connection:
+        uri = f"{self._database.as_uri()}?mode=ro"
+        # looks take turns, in whichever thread is free
+        database = sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
+        database.text_factory = bytes  # text that is no UTF-8 must not hide the whole session
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EVENT_BYTES)
+        database.set_progress_handler(lambda: 1, MAX_STEPS)
+        return database
+
+
+def _stat(path: Path | str) -> tuple[int, int, int]:
+    try:
+        info = os.stat(path)  # noqa: PTH116 - microseconds, called ten times a second and slot
+    except OSError:
+        return 0, 0, 0
+    return info.st_ino, info.st_mtime_ns, info.st_size
+
+
+NEXT = "FROM transcript_events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+
+
+def _page(database: sqlite3.Connection, session_id: str, after: int) -> list[_Row]:
+    for count in (ROWS_AT_ONCE, 1):
+        try:
+            with closing(
+                database.execute(f"SELECT seq, event_json, event_zstd {NEXT}", (session_id, after, count))
+            ) as rows:
+                return _some(rows)
+        except sqlite3.DataError:
+            continue  # one of them is longer than what is read
+    seq, pieces = _long_event(database, session_id, after)
+    with closing(pieces):
+        return [_Row(seq, next(pieces, b"")[:HEAD_BYTES], is_cut=True)]
+
+
+def _some(rows: Iterable[tuple[int, object, object]]) -> list[_Row]:
+    page: list[_Row] = []
     held_bytes = 0
     for seq, text, packed in rows:
-        page.append((seq, _event(text, packed)))
-        held_bytes += len(page[-1][1])
+        event = _event(text, packed)
+        is_cut = len(event) > MAX_EVENT_BYTES
+        page.append(_Row(seq, event[:HEAD_BYTES] if is_cut else event, is_cut))
+        held_bytes += len(event)
         if held_bytes >= PAGE_BYTES:
             break
     return page
@@ -158,15 +278,54 @@ def _page(rows: Iterable[tuple[int, object, object]]) -> list[tuple[int, bytes]]
 def _event(text: object, packed: object) -> bytes:
     data = text if isinstance(text, bytes) else _unpacked(packed) if isinstance(packed, bytes) else b""
     # one event is one line: JSON may be written on several, its strings can't hold a raw newline
-    return data[:MAX_EVENT_BYTES].replace(b"\n", b" ")
+    return data.replace(b"\n", b" ")
 
 
 def _unpacked(packed: bytes) -> bytes:
     try:
         # a stream, because `decompress` believes whatever size a frame states
-        return zstandard.ZstdDecompressor().stream_reader(packed).read(MAX_EVENT_BYTES)
+        return zstandard.ZstdDecompressor().stream_reader(packed).read(MAX_EVENT_BYTES + 1)
     except zstandard.ZstdError:
         return packed
+
+
+def _long_event(database: sqlite3.Connection, session_id: str, after: int) -> tuple[int, Generator[bytes]]:
+    """The number of the next event, and its pieces: from the file, or from memory where a table's rows have no numbers."""
+    which = (session_id, after, 1)
+    file: BinaryIO | sqlite3.Blob
+    try:
+        seq, row, kind = database.execute(f"SELECT seq, rowid, typeof(event_json) {NEXT}", which).fetchone()
+        is_packed = kind not in (b"text", b"blob")
+        column = "event_zstd" if is_packed else "event_json"
+        file = database.blobopen("transcript_events", column, row, readonly=True)
+    except (*UNREADABLE, TypeError):
+        limit = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_UNPACKED_BYTES)
+        try:
+            row = database.execute(f"SELECT seq, event_json, event_zstd {NEXT}", which).fetchone()
+        finally:
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
+        if row is None:
+            raise sqlite3.DatabaseError("the row is gone") from None
+        seq, text, packed = row
+        is_packed = not isinstance(text, bytes)
+        file = BytesIO(packed if is_packed else text)
+    return seq, _pieces(file, is_packed=is_packed)
+
+
+def _pieces(file: BinaryIO | sqlite3.Blob, *, is_packed: bool) -> Generator[bytes]:
+    with closing(file):
+        left = MAX_UNPACKED_BYTES
+        try:
+            source = zstandard.ZstdDecompressor().stream_reader(cast("BinaryIO", file)) if is_packed else file
+            while left and (data := source.read(min(left, READ_BYTES))):
+                yield data.replace(b"\n", b" ")
+                left -= len(data)
+        except zstandard.ZstdError:
+            if left < MAX_UNPACKED_BYTES:
+                return  # damaged: this much could be unpacked
+            file.seek(0)
+            while data := file.read(READ_BYTES):
+                yield data.replace(b"\n", b" ")
 
 
 class AnyStore:
@@ -190,9 +349,9 @@ class AnyStore:
                 return lines
         return []
 
-    def lines(self) -> Iterator[bytes] | None:
+    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
         """Read all events; None when neither store knows the session."""
-        return next((lines for store in self._stores.values() if (lines := store.lines()) is not None), None)
+        return next((lines for store in self._stores.values() if (lines := store.lines(copy)) is not None), None)
 
     def kind(self) -> str:
         """`jsonl`, `sqlite`, or empty while the session is in neither."""

@@ -18,6 +18,7 @@ Event: TypeAlias = dict[str, object]
 RECORD_START = '{"type"'
 MAX_RESYNCS = 64  # tries to find a record inside a damaged line: bounds the work on hostile input
 INTERNAL_PROVIDER = "openclaw"  # assistant messages that OpenClaw writes itself (delivery mirrors, notices)
+MAX_TOOLS = 200  # distinct names; a model may make up as many as it likes
 MAX_AMOUNT = 2.0**53  # of tokens or dollars: sums of hostile numbers stay numbers
 FALLBACK_NOTE = "Continue where you left off"  # what OpenClaw tells the next model when it falls back
 UNFINISHED = frozenset({"toolUse", "error", "aborted"})  # stop reasons after which no final answer stands
@@ -84,7 +85,8 @@ class TranscriptFacts:
     `events` counts events and raw pieces, `damaged` the lines that could not be read whole. `models` are the
     distinct `provider/model` that answered, in order. `answered` is true when the last message is a final
     answer. `error` is the last provider error, empty once a later call succeeded. `rate_limits` counts the provider
-    errors that were about too many requests.
+    errors that were about too many requests. `tools` are the names of the tools that were called, the first
+    `MAX_TOOLS` of them; `cwd` is where OpenClaw says that the session works, empty when it does not say.
     """
 
     events: int = 0
@@ -98,6 +100,8 @@ class TranscriptFacts:
     fallback: bool = False
     error: str = ""
     rate_limits: int = 0
+    tools: frozenset[str] = frozenset()
+    cwd: str = ""
 
 
 class TranscriptReader:
@@ -116,6 +120,8 @@ class TranscriptReader:
         self._fallback = False
         self._error = ""
         self._rate_limits = 0
+        self._tools: set[str] = set()
+        self._cwd = ""
 
     @property
     def facts(self) -> TranscriptFacts:
@@ -132,7 +138,19 @@ class TranscriptReader:
             fallback=self._fallback or len(self._models) > 1,
             error=self._error,
             rate_limits=self._rate_limits,
+            tools=frozenset(self._tools),
+            cwd=self._cwd,
         )
+
+    @property
+    def usage(self) -> Usage:
+        """What all calls so far have used; as in `facts`, for those who ask after each line."""
+        return self._usage
+
+    @property
+    def rate_limits(self) -> int:
+        """The same for the errors about too many requests."""
+        return self._rate_limits
 
     def feed(self, line: bytes) -> tuple[Event, ...]:
         """Take one line, return its events."""
@@ -143,6 +161,8 @@ class TranscriptReader:
             message = event.get("message")
             if event.get("type") == "message" and isinstance(message, dict):
                 self._message(message)
+            elif event.get("type") == "session":
+                self._cwd = writable(str(event.get("cwd") or ""))
         return parsed.events
 
     def _message(self, message: Mapping[str, object]) -> None:
@@ -160,8 +180,11 @@ class TranscriptReader:
         if message.get("provider") == INTERNAL_PROVIDER:
             return
         stop = message.get("stopReason")
-        calls = sum(part.get("type") == "toolCall" for part in parts_of(message))
+        named = [str(part.get("name")) for part in parts_of(message) if part.get("type") == "toolCall"]
+        calls = len(named)
         self._tool_calls += calls
+        if len(self._tools) < MAX_TOOLS:
+            self._tools.update(named[:MAX_TOOLS])
         self._answered = calls == 0 and str(stop) not in UNFINISHED
         if stop == "error":
             self._error = writable(str(message.get("errorMessage") or "the provider answered with an error"))
@@ -192,8 +215,10 @@ def _usage(value: object) -> Usage:
 
 
 def _amount(value: object) -> float:
+    if value is None:  # most often
+        return 0.0
     try:
-        number = float(value) if isinstance(value, int | float) else 0.0
+        number = float(value) if isinstance(value, (int, float)) else 0.0
     except OverflowError:
         return 0.0
     return min(number, MAX_AMOUNT) if number >= 0 else 0.0
@@ -218,7 +243,7 @@ def text_of(message: Mapping[str, object]) -> str:
 
 def writable(text: str) -> str:
     """Replace halves of surrogate pairs, which JSON may hold and no file or terminal takes."""
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def describe(event: Mapping[str, object]) -> str:

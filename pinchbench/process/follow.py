@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aiofiles.threadpool.binary import AsyncBufferedReader
 
 CHUNK_BYTES = 256 * 1024
+AT_ONCE_BYTES = 16 * 1024  # of a file that grows line by line
 
 
 class Follower:
@@ -59,6 +60,14 @@ class Follower:
             self._offset += len(data)
         return data
 
+    def skip(self, keep_bytes: int) -> int:
+        """Go past what has been added and not read, but the last `keep_bytes`. Return how many bytes that were."""
+        if self._file is None:
+            return 0
+        skipped = max(0, os.fstat(self._file.fileno()).st_size - keep_bytes - self._offset)
+        self._offset += skipped
+        return skipped
+
     async def _look(self, info: os.stat_result) -> bytes:
         if self._file is not None and (info.st_ino != self._inode or info.st_size < self._offset):
             await self._close()
@@ -71,6 +80,9 @@ class Follower:
                 return b""
             assert self._file is not None  # noqa: S101 - for the type checker
             self._inode = os.fstat(self._file.fileno()).st_ino  # of what was opened: it may have been replaced
+        if info.st_size - self._offset <= AT_ONCE_BYTES:
+            # what was just written is in memory: a microsecond or two, where a thread costs a hundred
+            return os.pread(self._file.fileno(), AT_ONCE_BYTES, self._offset)
         await self._file.seek(self._offset)
         return await self._file.read(CHUNK_BYTES)
 

@@ -1,13 +1,17 @@
 """The child that owns a trial's process tree: starts the agent, and ends everything it started.
 
-Run as `python -I -S guardian.py FD SETTINGS_JSON ARGV...`; standard library only, so that it starts in
-milliseconds. FD is one end of a socket pair whose other end only the runner holds. Lines go both ways:
+Run as `python -I -S guardian.py FD LEVEL`; standard library only, so that it starts in milliseconds. FD is one end of a
+socket pair whose other end only the runner holds. Lines go both ways:
 
-    runner → guardian   `stop`   SIGTERM to the agent, the grace, then SIGKILL for whoever is left
+    runner → guardian   {"size": …, "argc": …, …}  a job, and as many bytes that say what to run (see `Job`)
+                        `stop`   SIGTERM to the agent, the grace, then SIGKILL for whoever is left
                         `kill`   SIGKILL now
                         (end of file: the runner is gone, `kill -9` included; a short grace)
     guardian → runner   {"event": "started", "pid": …} or {"event": "failed", "message": …}
                         {"event": "ended", …}  when nobody is left
+
+One job at a time, and the next only when nobody of the last one is left: starting a Python for each costs more than all
+else that is done for a trial. A guardian that could not end everybody takes no other job.
 
 On Linux the guardian is a subreaper: an orphan falls to it whatever session or environment it chose, so
 "has no children" means "nobody is left". Elsewhere (level `session`) it finds the trial's processes by the
@@ -33,6 +37,7 @@ COUNT_CHECK_S = 0.25  # how often processes are counted where their number is li
 KILL_ROUND_S = 0.02  # how long one round of SIGKILL may take to show
 KILL_LIMIT_S = 5.0  # a process in uninterruptible sleep can't be killed; give up on it then, and say so
 MAX_NAMED = 20  # how many leftovers are named in the report
+FIRST_WORDS = 4  # of a job: its folder and its three files
 
 
 def become_subreaper() -> bool:
@@ -58,38 +63,38 @@ def go_first() -> None:
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
-def spawn(argv: list[str]) -> int:
+def go_as_usual() -> None:
+    """Take back `go_first`."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def spawn(argv: list[str], env: dict[str, str]) -> int:
     """Start `argv` in a session of its own with default signals. Raises OSError when it can't be executed."""
-    status_r, status_w = os.pipe()
-    pid = os.fork()
-    if pid == 0:
+    # All of them: Python ignores two of its own, and who started the runner may have had others ignored.
+    usual = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    places = [argv[0]] if "/" in argv[0] else [f"{place}/{argv[0]}" for place in os.get_exec_path(env)]
+    failure: OSError | None = None
+    for program in places:
         try:
-            os.setsid()
-            # All of them: Python ignores two of its own, and who started the runner may have had others ignored.
-            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                signal.signal(number, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            os.execvp(argv[0], argv)  # noqa: S606 - no shell is wanted
+            # a third of what it costs to fork this process
+            return os.posix_spawn(program, argv, env, setsid=True, setsigmask=(), setsigdef=usual)
         except OSError as error:
-            os.write(status_w, str(error.errno or errno.EIO).encode("ascii"))
-        finally:
-            os._exit(127)
-    os.close(status_w)
-    failed = os.read(status_r, 16)
-    os.close(status_r)
-    if failed:
-        os.waitpid(pid, 0)
-        code = int(failed)
-        raise OSError(code, os.strerror(code), argv[0])
-    return pid
+            # one that is there but can't be executed says more than the places where there is none
+            if failure is None or isinstance(failure, FileNotFoundError | NotADirectoryError):
+                failure = error
+    code = failure.errno if failure is not None and failure.errno else errno.ENOENT
+    raise OSError(code, os.strerror(code), argv[0])
 
 
 class Tree:
     """The agent and everyone it started. Collects exit status, CPU time and peak memory while reaping."""
 
-    def __init__(self, pid: int, *, subreaper: bool) -> None:
-        """`pid` is the agent's, a child of this process."""
+    def __init__(self, pid: int, *, subreaper: bool, marker: str = "") -> None:
+        """`pid` is the agent's, a child of this process; without a subreaper its kin are known by `marker`."""
         self.pid = pid
+        self._marker = marker
         self.status: int | None = None
         self.cpu_s = 0.0
         self.peak_rss_bytes = 0
@@ -116,11 +121,11 @@ class Tree:
 
     def living(self) -> dict[int, int]:
         """The living processes of the tree with their process groups, zombies left out."""
-        return _descendants(os.getpid()) if self._subreaper else _marked()
+        return _descendants(os.getpid()) if self._subreaper else _marked(self._marker)
 
     def size(self) -> int:
         """How many processes the tree has; zombies that nobody has reaped take up room too."""
-        return len(_descendants(os.getpid(), zombies=True) if self._subreaper else _marked())
+        return len(_descendants(os.getpid(), zombies=True) if self._subreaper else _marked(self._marker))
 
     def signal(self, pid: int, number: int) -> None:
         """Send a signal; a process that has gone meanwhile is fine."""
@@ -161,10 +166,9 @@ def _descendants(root: int, *, zombies: bool = False) -> dict[int, int]:
     return found
 
 
-def _marked() -> dict[int, int]:
+def _marked(mine: str) -> dict[int, int]:
     import psutil  # noqa: PLC0415 - only where there is no subreaper
 
-    mine = os.environ[MARKER]
     found = {}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -193,22 +197,51 @@ def output_size() -> int:
     return total
 
 
-class Guardian:
-    """Waits for the agent's end, the runner's word or the runner's end, and then ends the tree."""
+class Job:
+    """What to run, and how long and how much it may: the settings that came as a line, the rest as NUL-ended words.
 
-    def __init__(self, fd: int, settings: dict[str, float]) -> None:
-        """`fd` is this end of the conversation with the runner."""
+    The words are the working folder, the files for stdin, stdout and stderr, `argc` of them the command line, and the
+    environment as NAME=VALUE.
+    """
+
+    def __init__(self, settings: dict[str, float], data: bytes) -> None:
+        """Take them apart."""
+        words = [os.fsdecode(word) for word in data.split(b"\0")[:-1]]
+        rest = FIRST_WORDS + int(settings["argc"])
+        self.settings = settings
+        self.cwd, *self.files = words[:FIRST_WORDS]
+        self.argv = words[FIRST_WORDS:rest]
+        self.env = dict(word.split("=", 1) for word in words[rest:])
+
+    def take_files(self) -> None:
+        """Make its files and its folder this process's own, for the agent to inherit. Raises OSError."""
+        os.chdir(self.cwd)
+        kept = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        for number, (path, flags) in enumerate(zip(self.files, (os.O_RDONLY | os.O_CLOEXEC, kept, kept), strict=True)):
+            opened = os.open(path, flags, 0o600)
+            os.dup2(opened, number)
+            os.close(opened)
+
+
+def leave_files() -> None:
+    """Hold nothing of a job any more."""
+    os.chdir("/")
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for number in range(3):
+        os.dup2(nothing, number)
+    os.close(nothing)
+
+
+class Line:
+    """The conversation with the runner; also wakes on a child's end."""
+
+    def __init__(self, fd: int) -> None:
+        """`fd` is this end of it."""
         self._fd = fd
-        self._grace_s = settings["grace_s"]
-        self._orphan_grace_s = settings["orphan_grace_s"]
-        self._sweep_s = settings["sweep_s"]
-        self._output_limit = settings["output_limit_bytes"]
-        self._max_processes = settings["max_processes"]
-        self._gap_s = settings["gap_s"]
-        self._counted_at = 0.0
-        self._reason = "exited"
-        self._asleep_s = 0.0
         self._inbox = b""
+        self._is_cut = False
+        self.gap_s = 0.0
+        self.asleep_s = 0.0
         self._wake_r, self._wake_w = os.pipe()
         os.set_blocking(self._wake_r, False)
         os.set_blocking(self._wake_w, False)
@@ -217,6 +250,23 @@ class Guardian:
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
         self._poll.register(self._wake_r, select.POLLIN)
+
+    def next_job(self) -> Job | None:
+        """Wait for a job; None when the runner is gone. A word about the last job, which came too late, is passed over."""
+        while True:
+            line, separator, rest = self._inbox.partition(b"\n")
+            if separator and not line.startswith(b"{"):
+                self._inbox = rest
+                continue
+            if separator:
+                settings = json.loads(line)
+                size = int(settings["size"])
+                if len(rest) >= size:
+                    self._inbox = rest[size:]
+                    self.gap_s, self.asleep_s = settings["gap_s"], 0.0
+                    return Job(settings, rest[:size])
+            if not self._read():
+                return None
 
     def say(self, **line: object) -> None:
         """Send one line to the runner, if it is there."""
@@ -230,26 +280,47 @@ class Guardian:
         due = time.monotonic() + max(0.0, timeout_s)
         came = self._poll.poll(max(0.0, timeout_s) * 1000)
         late_s = time.monotonic() - due
-        if late_s > self._gap_s:  # so late is nobody who is merely busy: the container was paused
-            self._asleep_s += late_s
+        if late_s > self.gap_s:  # so late is nobody who is merely busy: the container was paused
+            self.asleep_s += late_s
         for fd, _ in came:
             if fd == self._wake_r:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake_r, 4096)
-                continue
-            try:
-                data = os.read(self._fd, 4096)
-            except OSError:
-                data = b""
-            if not data:
+            elif not self._read():
                 self._poll.unregister(self._fd)
                 return "orphaned"
-            self._inbox += data
         word, separator, rest = self._inbox.partition(b"\n")
         if not separator:
             return None
         self._inbox = rest
         return word.decode("ascii", "replace")
+
+    def _read(self) -> bool:
+        """Take what has come, waiting for it. False when the runner is gone."""
+        if self._is_cut:
+            return False
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:
+            data = b""
+        self._inbox += data
+        self._is_cut = not data
+        return not self._is_cut
+
+
+class Guardian:
+    """Waits for the agent's end, the runner's word or the runner's end, and then ends the tree."""
+
+    def __init__(self, line: Line, settings: dict[str, float]) -> None:
+        """One job's; `line` is shared by all."""
+        self._line = line
+        self._grace_s = settings["grace_s"]
+        self._orphan_grace_s = settings["orphan_grace_s"]
+        self._sweep_s = settings["sweep_s"]
+        self._output_limit = settings["output_limit_bytes"]
+        self._max_processes = settings["max_processes"]
+        self._counted_at = 0.0
+        self._reason = "exited"
 
     def is_crowded(self, tree: Tree) -> bool:
         """Whether the tree has more processes than it may, looked at now and then."""
@@ -261,7 +332,7 @@ class Guardian:
     def watch(self, tree: Tree) -> float:
         """Wait until the tree has to go. Returns the clock time at which SIGKILL is due."""
         while tree.reap() and tree.status is None:
-            word = self.wait(OUTPUT_CHECK_S)
+            word = self._line.wait(OUTPUT_CHECK_S)
             if word is None and output_size() > self._output_limit:
                 word = "output_limit"
             if word is None and self.is_crowded(tree):
@@ -296,7 +367,7 @@ class Guardian:
             left_s = due - time.monotonic()
             if left_s <= 0:
                 return leftovers, self._kill(tree)
-            word = self.wait(min(left_s, OUTPUT_CHECK_S))
+            word = self._line.wait(min(left_s, OUTPUT_CHECK_S))
             # the grace is for last words, not for filling the disk or the process table
             if output_size() > 2 * self._output_limit or self.is_crowded(tree):
                 word = "kill"
@@ -326,62 +397,69 @@ class Guardian:
             for pid in stopped:
                 tree.signal(pid, signal.SIGKILL)
             killed |= stopped.keys()
-            self.wait(KILL_ROUND_S)
+            self._line.wait(KILL_ROUND_S)
         return len(killed)
 
-    def run(self, argv: list[str], *, subreaper: bool) -> None:
-        """Start the agent, see it through, and report."""
+    def run(self, job: Job, *, subreaper: bool) -> dict[str, object]:
+        """Start the agent, see it through, and return what is to be reported."""
         started_at = time.monotonic()
         try:
-            pid = spawn(argv)
+            job.take_files()
         except OSError as error:
-            self.say(event="failed", errno=error.errno, message=f"{error.strerror}: {argv[0]}")
-            return
-        self.say(event="started", pid=pid)
-        tree = Tree(pid, subreaper=subreaper)
+            return {"event": "failed", "message": str(error)}
+        try:
+            pid = spawn(job.argv, job.env)
+        except OSError as error:
+            return {"event": "failed", "errno": error.errno, "message": f"{error.strerror}: {job.argv[0]}"}
+        self._line.say(event="started", pid=pid)
+        tree = Tree(pid, subreaper=subreaper, marker=job.env[MARKER])
         leftovers: list[dict[str, object]] = []
         killed = 0
         ran_s = 0.0
         try:
             due = self.watch(tree)
-            ran_s = time.monotonic() - started_at - self._asleep_s
+            ran_s = time.monotonic() - started_at - self._line.asleep_s
             leftovers, killed = self.end(tree, due)
         finally:
             if tree.alive():
                 killed += self._kill(tree)
-        survivors = list(tree.living()) if tree.alive() else []
-        duration_s = time.monotonic() - started_at - self._asleep_s
-        code = os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None
-        self.say(
-            event="ended",
-            reason=self._reason,
-            exit_code=code,
-            ran_s=round(ran_s, 3),
-            duration_s=round(duration_s, 3),
-            asleep_s=round(self._asleep_s, 3),
-            leftovers=leftovers[:MAX_NAMED],
-            killed=killed,
-            survivors=survivors,
-            cpu_s=round(tree.cpu_s, 3),
-            peak_rss_bytes=tree.peak_rss_bytes,
-            level="guardian" if subreaper else "session",
-        )
+        duration_s = time.monotonic() - started_at - self._line.asleep_s
+        return {
+            "event": "ended",
+            "reason": self._reason,
+            "exit_code": os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None,
+            "ran_s": round(ran_s, 3),
+            "duration_s": round(duration_s, 3),
+            "asleep_s": round(self._line.asleep_s, 3),
+            "leftovers": leftovers[:MAX_NAMED],
+            "killed": killed,
+            "survivors": list(tree.living()) if tree.alive() else [],
+            "cpu_s": round(tree.cpu_s, 3),
+            "peak_rss_bytes": tree.peak_rss_bytes,
+            "level": "guardian" if subreaper else "session",
+        }
 
 
 def main() -> None:
     """Entry point: see the module's docstring."""
     fd = int(sys.argv[1])
     os.set_inheritable(fd, False)
-    settings = json.loads(sys.argv[2])
     # The runner decides when to stop: a Ctrl-C on the terminal or a service manager's SIGTERM must not.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    if settings.pop("drop_lc_ctype"):  # Python sets it for itself where no locale is set; the agent must not see that
-        os.environ.pop("LC_CTYPE", None)
-    subreaper = settings.pop("subreaper") and become_subreaper()
-    if settings["max_processes"]:
-        go_first()
-    Guardian(fd, settings).run(sys.argv[3:], subreaper=subreaper)
+    subreaper = sys.argv[2] == "guardian" and become_subreaper()
+    line = Line(fd)
+    survivors: object = []
+    while not survivors and (job := line.next_job()) is not None:
+        limited = bool(job.settings["max_processes"])
+        if limited:
+            go_first()
+        report = Guardian(line, job.settings).run(job, subreaper=subreaper)
+        leave_files()
+        if limited:
+            go_as_usual()
+        line.say(**report)
+        survivors = report.get("survivors")
 
 
 if __name__ == "__main__":

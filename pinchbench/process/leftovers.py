@@ -79,6 +79,64 @@ def end_marked(prefix: str) -> int:
     return _end_all(lambda: find_marked(prefix))
 
 
+def end_within(prefix: str, folder: Path, grace_s: float) -> list[tuple[int, str]]:
+    """End what works in `folder` below a marked process, such as a server's commands; returns pids and command lines.
+
+    A process counts when its working directory is inside, when its environment names the folder (a shell's `PWD` does,
+    after a `cd` as well), or when it descends from one that counts; that of another marker, or of nobody's, never. SIGTERM
+    first, then at most `grace_s` seconds until SIGKILL. Blocks.
+    """
+    found = _within(prefix, folder)
+    named = [(process.pid, _command_line(process)) for process in found]
+    for process in found:
+        with contextlib.suppress(psutil.Error):
+            process.terminate()
+    if found:
+        psutil.wait_procs(found, timeout=grace_s)
+        _end_all(lambda: _within(prefix, folder))
+    return named
+
+
+def _within(prefix: str, folder: Path) -> list[psutil.Process]:
+    """The processes of `end_within`, looked for below the marked ones and the guardian that keeps them."""
+    marked = find_marked(prefix)
+    roots = {process.pid: process for process in marked}
+    for process in marked:
+        with contextlib.suppress(psutil.Error, OSError):
+            parent = process.parent()
+            if parent is not None and _is_guardian(parent):
+                roots[parent.pid] = parent  # what left its parents and cleared its environment has fallen to it
+    tree = {child.pid: child for root in roots.values() for child in _children(root)}
+    counted: dict[int, psutil.Process] = {}
+    for process in tree.values():
+        if process.pid in counted or not _works_in(process, folder):
+            continue
+        counted |= {one.pid: one for one in (process, *_children(process))}
+    return [process for process in counted.values() if not _is_zombie(process)]
+
+
+def _works_in(process: psutil.Process, folder: Path) -> bool:
+    with contextlib.suppress(psutil.Error, OSError):
+        if Path(process.cwd()).is_relative_to(folder):
+            return True
+    with contextlib.suppress(psutil.Error, OSError):
+        names = (str(folder), f"{folder}{os.sep}")
+        return any(value == names[0] or value.startswith(names[1]) for value in process.environ().values())
+    return False
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error, OSError):
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    return True
+
+
+def _command_line(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.Error, OSError):
+        return " ".join(process.cmdline())[:400]
+    return ""
+
+
 def end_orphaned() -> int:
     """End this user's trials whose runners are gone; returns how many processes were killed. Blocks.
 

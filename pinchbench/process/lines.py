@@ -20,9 +20,10 @@ class LineSplitter:
     it is. Never splits on other separators: JSON text may hold U+2028.
     """
 
-    def __init__(self, *, max_line_bytes: int) -> None:
-        """Start empty. `max_line_bytes` is at least 1."""
+    def __init__(self, *, max_line_bytes: int, head_bytes: int | None = None) -> None:
+        """Start empty. `max_line_bytes` is at least 1. Of a longer line `head_bytes` are kept, all of these if None."""
         self._max = max_line_bytes
+        self._head = max_line_bytes if head_bytes is None else min(head_bytes, max_line_bytes)
         self._held = bytearray()
         self._cut = 0
 
@@ -41,9 +42,14 @@ class LineSplitter:
         return self._take() if self._held or self._cut else None
 
     def _hold(self, part: bytes) -> None:
-        room = self._max - len(self._held)
-        self._held += part[:room]
-        self._cut += max(0, len(part) - room)
+        if self._cut:
+            self._cut += len(part)
+            return
+        over = len(self._held) + len(part) - self._max
+        self._held += part[: self._max - len(self._held)]
+        if over > 0:
+            self._cut = over + len(self._held) - self._head
+            del self._held[self._head :]
 
     def _take(self) -> Line:
         line = Line(data=bytes(self._held), cut_bytes=self._cut)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-import socket
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,14 +13,17 @@ from typing import TYPE_CHECKING
 
 import anyio
 from anyio import CancelScope, Event, create_task_group, move_on_after, to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from pinchbench.process.awake import Clocks, Wakefulness
+from pinchbench.process.guardians import job, lent
 from pinchbench.process.leftovers import MARKER, RUNNER, end_marked, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-GUARDIAN = Path(__file__).with_name("guardian.py")
+    from pinchbench.process.guardians import Guardian
+
 GRACE_S = 10.0  # OpenClaw needs about 5 s to end after SIGTERM (measured on 2026.9.6)
 # When the runner is gone nobody waits for a tidy end; all must be dead within 1 s, of which 32 guardians on two busy
 # cores need half to look through all processes and kill theirs (measured).
@@ -126,46 +127,35 @@ class Leave:
         self.hurry = hurry or Event()
 
 
-class _Guard:
-    """The runner's end of the conversation with one guardian."""
+class _Report:
+    """What the guardian of one trial has told so far."""
 
-    def __init__(self, ours: socket.socket) -> None:
-        self._ours = ours
+    def __init__(self) -> None:
         self.started = Event()  # or failed
         self.ended = Event()  # the report is here, or never will be
-        self.report: dict[str, object] | None = None
+        self.end: dict[str, object] | None = None
         self.failure: dict[str, object] | None = None
 
-    def say(self, word: str) -> None:
-        with suppress(OSError):  # it may have ended meanwhile, and said so
-            self._ours.send(word.encode() + b"\n")
-
-    async def listen(self) -> None:
-        held = b""
-        while True:
-            try:
-                data = self._ours.recv(65536)
-            except BlockingIOError:
-                await anyio.wait_readable(self._ours)
-                continue
-            except OSError:
-                data = b""
-            if not data:
+    async def listen(self, guardian: Guardian) -> None:
+        """Take what it says, until there is no more to be said about this trial."""
+        async with aclosing(guardian.messages()) as messages:
+            async for message in messages:
+                match message["event"]:
+                    case "started":
+                        self.started.set()
+                        continue
+                    case "failed":
+                        self.failure = message
+                    case _:
+                        self.end = message
                 break
-            *lines, held = (held + data).split(b"\n")
-            for line in lines:
-                self._take(json.loads(line))
         self.started.set()
         self.ended.set()
 
-    def _take(self, message: dict[str, object]) -> None:
-        match message["event"]:
-            case "started":
-                self.started.set()
-            case "failed":
-                self.failure = message
-            case _:
-                self.report = message
+    @property
+    def proves_all_dead(self) -> bool:
+        """Whether nobody of the trial can be left."""
+        return self.failure is not None or (self.end is not None and not self.end["survivors"])
 
 
 def contain_level() -> str:
@@ -220,137 +210,132 @@ async def supervise(
     """
     leave = leave or Leave()
     level = level or contain_level()
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    guard = _Guard(ours)
-    settings = {
-        **asdict(spec.limits),
-        "gap_s": clocks.gap_s,
-        "subreaper": level == "guardian",
-        "drop_lc_ctype": "LC_CTYPE" not in spec.env,
-    }
-    timer = _Timer(clocks)
-    timed_out = False
-    ran_s = swept_s = 0.0
+    report = _Report()
+    run = _Run(clocks)
+    swept_s = 0.0
+    await checkpoint_if_cancelled()  # from here on there is something to end
     try:
-        async with create_task_group() as group:
-            lifeline = CancelScope(shield=True)
-            group.start_soon(_run_guardian, spec, settings, theirs, lifeline, guard)
-            listener = CancelScope(shield=True)
-            group.start_soon(_in_scope, listener, guard.listen)
+        work = _job(spec, clocks)
+        async with lent(level, spec.marker) as guardian:
             try:
-                await timer.wait(guard.started, until_s=START_LIMIT_S)
-                timer = _Timer(clocks)
-                timed_out = not await timer.wait(guard.ended, leave.stop, until_s=timeout_s)
+                await _see_through(work, spec.limits, guardian, report, run, timeout_s=timeout_s, leave=leave)
             finally:
-                ran_s = timer.awake_s
-                limit_s = spec.limits.grace_s + spec.limits.sweep_s + REPORT_MARGIN_S
-                with CancelScope(shield=True):  # bounded by the timer: a limit of the event loop's is over on waking
-                    await _end(guard, leave, timer, until_s=ran_s + limit_s)
-                lifeline.cancel()
-                listener.cancel()
+                guardian.is_free = report.proves_all_dead
+    except (OSError, ValueError) as error:  # no room for another process, an argument with a NUL in it
+        report.failure = {"message": str(error)}
     finally:
-        ours.close()
-        theirs.close()
-        if _may_have_left_some(guard) or level == "session":
+        if run.began and (not report.proves_all_dead or level == "session"):
             # The guardian itself is gone, gave up, or could not see everybody: the marker finds who is left.
             began = anyio.current_time()
             with move_on_after(MARKED_LIMIT_S, shield=True):
                 await to_thread.run_sync(end_marked, spec.marker, abandon_on_cancel=True)
             swept_s = anyio.current_time() - began
-    duration_s = timer.awake_s + swept_s
-    return _outcome(guard, timer, timed_out=timed_out, level=level, ran_s=ran_s, duration_s=duration_s)
+    return _outcome(report, run, level=level, swept_s=swept_s)
 
 
-async def _run_guardian(
-    spec: ProcessSpec, settings: dict[str, object], theirs: socket.socket, lifeline: CancelScope, guard: _Guard
+class _Run:
+    """What the runner itself knows of one trial."""
+
+    def __init__(self, clocks: Clocks) -> None:
+        self._clocks = clocks
+        self.timer = _Timer(clocks)
+        self.began = False
+        self.timed_out = False
+        self.ran_s = 0.0
+
+    def start_timer(self) -> None:
+        """The time counts from now."""
+        self.timer = _Timer(self._clocks)
+
+
+def _job(spec: ProcessSpec, clocks: Clocks) -> bytes:
+    return job(
+        spec.argv,
+        {**spec.env, MARKER: spec.marker, RUNNER: identity()},
+        cwd=spec.cwd,
+        files=(spec.stdin, spec.stdout, spec.stderr),
+        settings={**asdict(spec.limits), "gap_s": clocks.gap_s},
+    )
+
+
+async def _see_through(
+    work: bytes, limits: Limits, guardian: Guardian, report: _Report, run: _Run, *, timeout_s: float, leave: Leave
 ) -> None:
-    # psutil, which the weaker level needs, lives in site-packages
-    python = [sys.executable, "-I", "-S"] if settings["subreaper"] else [sys.executable, "-I"]
-    argv = [*python, str(GUARDIAN), str(theirs.fileno()), json.dumps(settings), *spec.argv]
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    files = ExitStack()
-    try:
-        with files, lifeline:
-            out = os.open(spec.stdout, flags, 0o600)
-            files.callback(os.close, out)
-            err = os.open(spec.stderr, flags, 0o600)
-            files.callback(os.close, err)
-            given = os.open(spec.stdin, os.O_RDONLY | os.O_CLOEXEC)
-            files.callback(os.close, given)
-            await anyio.run_process(
-                argv,
-                stdin=given,
-                stdout=out,
-                stderr=err,
-                cwd=spec.cwd,
-                env={**spec.env, MARKER: spec.marker, RUNNER: identity()},
-                check=False,
-                start_new_session=True,
-                pass_fds=(theirs.fileno(),),
-            )
-    except (OSError, ValueError) as error:  # no such directory, an argument too long, one with a NUL in it
-        guard.failure = {"message": str(error)}
-    finally:
-        theirs.close()  # the last one outside the guardian: now its end is seen as end of file
+    """Give the work to the guardian and see it to its end, which comes with a cancellation at the latest."""
+    async with create_task_group() as group:
+        listener = CancelScope(shield=True)
+        group.start_soon(_listen, listener, guardian, report)
+        try:
+            run.began = True
+            with move_on_after(START_LIMIT_S, shield=True):
+                await guardian.give(work)
+            await run.timer.wait(report.started, until_s=START_LIMIT_S)
+            run.start_timer()
+            run.timed_out = not await run.timer.wait(report.ended, leave.stop, until_s=timeout_s)
+        finally:
+            run.ran_s = run.timer.awake_s
+            until_s = run.ran_s + limits.grace_s + limits.sweep_s + REPORT_MARGIN_S
+            with CancelScope(shield=True):  # bounded by the timer: a limit of the event loop's is over on waking
+                await _end(guardian, report, leave, run.timer, until_s=until_s)
+            listener.cancel()
 
 
-async def _in_scope(scope: CancelScope, call: Callable[[], Awaitable[None]]) -> None:
+async def _listen(scope: CancelScope, guardian: Guardian, report: _Report) -> None:
     with scope:
-        await call()
+        await report.listen(guardian)
 
 
 async def _first(*events: Event) -> None:
+    """Wait for one of the events."""
+    [last, *others] = events
+    if not others:
+        await last.wait()
+        return
     async with create_task_group() as group:
 
         async def wait(event: Event) -> None:
             await event.wait()
             group.cancel_scope.cancel()
 
-        for event in events:
+        for event in others:
             group.start_soon(wait, event)
+        await wait(last)
 
 
-async def _end(guard: _Guard, leave: Leave, timer: _Timer, *, until_s: float) -> None:
+async def _end(guardian: Guardian, report: _Report, leave: Leave, timer: _Timer, *, until_s: float) -> None:
     """Make the guardian end its tree, if it still has one, before `timer` shows `until_s`."""
-    if not guard.ended.is_set():
-        guard.say("kill" if leave.hurry.is_set() else "stop")
+    if not report.ended.is_set():
+        guardian.say("kill" if leave.hurry.is_set() else "stop")
         if not leave.hurry.is_set():
-            await timer.wait(guard.ended, leave.hurry, until_s=until_s)
-            guard.say("kill")
-    await timer.wait(guard.ended, until_s=until_s)
+            await timer.wait(report.ended, leave.hurry, until_s=until_s)
+            guardian.say("kill")
+    await timer.wait(report.ended, until_s=until_s)
 
 
-def _may_have_left_some(guard: _Guard) -> bool:
-    return guard.failure is None and (guard.report is None or bool(guard.report["survivors"]))
-
-
-def _outcome(
-    guard: _Guard, timer: _Timer, *, timed_out: bool, level: str, ran_s: float, duration_s: float
-) -> ProcessEnd:
-    if guard.failure is not None:
+def _outcome(report: _Report, run: _Run, *, level: str, swept_s: float) -> ProcessEnd:
+    if report.failure is not None:
         return ProcessEnd(
             reason=EndReason.NOT_STARTED,
-            error=str(guard.failure["message"]),
-            not_found=guard.failure.get("errno") == errno.ENOENT,
+            error=str(report.failure["message"]),
+            not_found=report.failure.get("errno") == errno.ENOENT,
             level=level,
         )
-    report = guard.report
-    if report is None:
+    told = report.end
+    if told is None:
         return ProcessEnd(
             reason=EndReason.GUARDIAN_LOST,
             error="the guardian of this trial died",
-            ran_s=ran_s,
-            duration_s=duration_s,
-            asleep_s=timer.asleep_s,
+            ran_s=run.ran_s,
+            duration_s=run.timer.awake_s + swept_s,
+            asleep_s=run.timer.asleep_s,
             level=level,
         )
     # What happened first is the guardian's to say: the agent may have ended just before the word to stop came.
-    reason = EndReason(str(report["reason"]))
-    if reason is EndReason.STOPPED and timed_out:
+    reason = EndReason(str(told["reason"]))
+    if reason is EndReason.STOPPED and run.timed_out:
         reason = EndReason.TIMED_OUT
     names = ("exit_code", "ran_s", "duration_s", "killed", "cpu_s", "peak_rss_bytes", "level")
-    fields = {name: report[name] for name in names}
-    asleep_s = max(timer.asleep_s, float(str(report["asleep_s"])))
-    leftovers = tuple(Leftover(**one) for one in report["leftovers"])  # type: ignore[attr-defined]
+    fields = {name: told[name] for name in names}
+    asleep_s = max(run.timer.asleep_s, float(str(told["asleep_s"])))
+    leftovers = tuple(Leftover(**one) for one in told["leftovers"])  # type: ignore[attr-defined]
     return ProcessEnd(reason=reason, asleep_s=asleep_s, leftovers=leftovers, **fields)  # type: ignore[arg-type]

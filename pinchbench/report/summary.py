@@ -1,4 +1,4 @@
-"""The table at the end of a run, and the plan before one."""
+"""The table at the end of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.model import Grade, Trial, TrialKey
+    from pinchbench.model import Grade, TrialKey
 
 WIDE = 80  # columns; in a narrower terminal requests, tokens and cost are left to the result
 MIN_ID_WIDTH = 12
@@ -254,25 +254,3 @@ def _judge_cost(judge: _Judge) -> str:
     told = f"${judge.cost_usd:.4f}"
     missing = judge.calls_without_cost
     return f"{told}, cost not told for {missing} of {many(judge.calls, 'call')}" if missing else told
-
-
-def print_plan(console: Console, trials: Sequence[Trial], *, concurrency: int, worst_case_s: float) -> None:
-    """What would be run, in order, and how long it can take at most."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("trial", "category", "grading", "files", "turns", "limit"):
-        table.add_column(name, no_wrap=True, justify="right" if name in ("files", "turns", "limit") else "left")
-    for trial in trials:
-        task = trial.task
-        table.add_row(
-            Text(plain(str(trial.key))),
-            Text(plain(task.category)),
-            task.grading_type.value,
-            str(len(task.workspace_files)),
-            str(len(task.turns)),
-            duration(trial.timeout_s),
-        )
-    console.print(table)
-    console.print(
-        f"{many(len(trials), 'trial')} on {many(min(concurrency, len(trials)), 'slot')}; the agents take at most"
-        f" {duration(worst_case_s)} (all limits used up). Nothing was started."
-    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.config import DEFAULT_PASS_THRESHOLD
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Ending, Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
 from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
 

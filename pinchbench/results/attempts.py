@@ -73,16 +73,3 @@ def promised_retries(records: Iterable[Record]) -> dict[TrialKey, int]:
             case _:
                 pass
     return promised
-
-
-def next_attempts(records: Iterable[Record]) -> dict[TrialKey, int]:
-    """The number of the next attempt at each trial that has ended by itself before; the others go on with 1.
-
-    An interrupted attempt is made again under its number. One with an earlier state of the task has used its number up.
-    """
-    ended = (record.outcome for record in records if isinstance(record, TrialFinished))
-    numbers: dict[TrialKey, int] = {}
-    for outcome in ended:
-        if outcome.reason.ending is not Ending.INTERRUPTED:
-            numbers[outcome.key] = max(numbers.get(outcome.key, 1), outcome.attempt + 1)
-    return numbers

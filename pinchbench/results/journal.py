@@ -5,25 +5,20 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import pairwise
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-import msgspec
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import ResultsError
 from pinchbench.folders import sync_folder
 from pinchbench.results.attempts import trial_attempts
 from pinchbench.results.lock import LockFile
+from pinchbench.results.reading import MAX_RECORD_BYTES, read_pieces
 from pinchbench.results.records import (
     GradeGiven,
-    Record,
-    RegradeStarted,
     RunFinished,
     RunResumed,
     RunStarted,
@@ -34,22 +29,18 @@ from pinchbench.results.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import TracebackType
-    from typing import BinaryIO, Self
+    from typing import Self
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.records import Record
 
-MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 long names of criteria stays below it
-MAX_GROUP = 256  # records that one fsync makes durable
-MAX_SPLICED = 1000  # records that are looked for on one line; more are not the work of writers that died
-MAX_SHOWN_KIND = 40  # characters of a record's kind in a sentence
+MAX_GROUP = 4096  # records that one fsync makes durable: of 16 producers at full speed, it then takes few per cent
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-BEGINNING = re.compile(rb'\{"type":')  # of a record; inside of one the quotes would be escaped
-KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 
 class JournalWriter:
@@ -294,84 +285,7 @@ def read_journal(path: Path) -> Journal:
     """
     records: list[Record] = []
     problems: list[str] = []
-    seen: set[bytes] = set()  # digests of the lines since a runner began; another one may write the same again
-    try:
-        with path.open("rb") as file:
-            for number, (line, nuls) in enumerate(_lines(file), 1):
-                found, problem = _read_line(line, nuls)
-                digest = blake2b(line.strip(b"\0\n"), digest_size=16).digest()
-                if found and digest in seen:
-                    found, problem = [], "the same as a line before"
-                if any(isinstance(record, RunStarted | RunResumed | RegradeStarted) for record in found):
-                    seen.clear()
-                seen.add(digest)
-                records += found
-                if problem:
-                    problems.append(f"{path}:{number}: {problem}")
-    except OSError as error:
-        raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
+    for piece in read_pieces(path, decode):
+        records += piece.records
+        problems += piece.problems
     return Journal(records=tuple(records), problems=tuple(problems))
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Each line without the NUL bytes it begins with, and their number: a power cut leaves any number of them.
-
-    A line that is too long for a record is cut.
-    """
-    nuls = 0
-    while piece := file.readline(MAX_RECORD_BYTES):
-        line = piece.lstrip(b"\0")
-        nuls += len(piece) - len(line)
-        if not line:
-            continue
-        if not line.endswith(b"\n"):
-            line += file.readline(MAX_RECORD_BYTES - len(line))
-            if _is_too_long(line):
-                _skip_line(file)
-        yield line, nuls
-        nuls = 0
-    if nuls:
-        yield b"", nuls
-
-
-def _is_too_long(line: bytes) -> bool:
-    return len(line) >= MAX_RECORD_BYTES and not line.endswith(b"\n")
-
-
-def _skip_line(file: BinaryIO) -> None:
-    """Read on to the end of a line, in pieces: it may be as long as the file."""
-    while (piece := file.readline(MAX_RECORD_BYTES)) and not piece.endswith(b"\n"):
-        pass
-
-
-def _read_line(line: bytes, nuls: int) -> tuple[list[Record], str]:
-    """The records of a line, and what else is wrong with it. More than one, or a torn one first, was never sealed."""
-    whole = line.rstrip(b"\0\n")
-    nuls += len(line.rstrip(b"\n")) - len(whole)
-    problem = f"torn: {nuls} NUL bytes" if nuls else ""
-    if _is_too_long(line):
-        return [], problem or f"no record: longer than {MAX_RECORD_BYTES} bytes"
-    if not whole.strip():
-        return [], problem
-    try:
-        return [decode(whole)], problem
-    except ValueError as error:
-        problem = problem or _what_is_wrong(line, error)
-    starts = [match.start() for match in BEGINNING.finditer(whole)][-MAX_SPLICED:]
-    found: list[Record] = []
-    for start, end in pairwise([*starts, len(whole)]):
-        with suppress(ValueError):
-            found.append(decode(whole[start:end]))
-    if found:
-        problem += f"; whole records on the same line, which are kept: {len(found)}"
-    return found, problem
-
-
-def _what_is_wrong(line: bytes, error: ValueError) -> str:
-    with suppress(ValueError, RecursionError):
-        kind = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("type", b"")
-        if (name := msgspec.json.decode(kind, type=str)) not in KINDS:
-            return f"no record: of a kind that this release does not know: {name[:MAX_SHOWN_KIND]!a}"
-    is_cut = line.startswith(b"{") and not line.endswith(b"}\n")
-    torn = is_cut or "truncated" in str(error) or not line.endswith(b"\n")
-    return f"{'torn' if torn else 'no record'}: {error}"

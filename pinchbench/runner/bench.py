@@ -17,10 +17,14 @@ from anyio import create_memory_object_stream, create_task_group, current_time, 
 from pinchbench.errors import RunInterruptedError
 from pinchbench.folders import private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.limits import Isolation
 from pinchbench.model import Event, RunBegan, TrialGraded
 from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.openclaw.probe import ask_message_file, node_version, release_warning
+from pinchbench.process.guardians import open_guardians
 from pinchbench.process.leftovers import end_orphaned
+from pinchbench.process.memory import available_bytes
+from pinchbench.process.supervise import Leave, contain_level
 from pinchbench.results.journal import JournalWriter
 from pinchbench.results.records import PaceSet, RunFinished, RunResumed, RunStarted
 from pinchbench.results.store import RunFiles, create_run, write_json
@@ -33,6 +37,7 @@ from pinchbench.runner.finish import Result, derive_result
 from pinchbench.runner.graders import run_graders, worker_count
 from pinchbench.runner.handover import hand_over, recording
 from pinchbench.runner.interrupt import LEAVING, Interrupt
+from pinchbench.runner.isolation import choose_isolation
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.plan import new_run_id
 from pinchbench.runner.pool import Pool, grade_job
@@ -52,9 +57,10 @@ from pinchbench.runner.slots import (
 from pinchbench.runner.throttle import Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from pinchbench.config import RunConfig
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.grading.judge import Judge
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.gateway import Gateway
     from pinchbench.openclaw.home import Home
     from pinchbench.results.records import Record
 
@@ -137,7 +144,7 @@ class _Bench:
         if self._resumption is not None:
             return await self._run_locked(self._resumption.journal, run_folder)
         await to_thread.run_sync(create_run, self._files.output_dir, self._files.name)
-        with JournalWriter(self._files.journal) as journal:
+        with await to_thread.run_sync(JournalWriter, self._files.journal) as journal:
             return await self._run_locked(journal, run_folder)
 
     async def _run_locked(self, journal: JournalWriter, run_folder: Path) -> Result:
@@ -150,10 +157,17 @@ class _Bench:
                 await to_thread.run_sync(sweep_homes, run_folder.parent)
                 await to_thread.run_sync(own_homes, run_folder)
                 owned = True
+                # now, so that they are there when the set-up is done: it takes longer
+                guardians = open_guardians(
+                    self._prepared.slots, level=contain_level(), marker=f"{self._run_id}/guardians"
+                )
+                await stack.enter_async_context(guardians)
+                gateways = await stack.enter_async_context(create_task_group())
                 scripted = await self._scripted(stack)
                 judge: Judge | None = None
                 with self._interrupt.setup:
-                    openclaw, homes, first = await self._set_up(run_folder, scripted)
+                    keep = partial(self._keep, gateways, stack)
+                    openclaw, homes, first = await self._set_up(run_folder, scripted, keep)
                     judge = await stack.enter_async_context(
                         open_judge(
                             self._config.judge, openclaw=openclaw, folder=run_folder / HOMES, run_id=self._run_id
@@ -189,8 +203,13 @@ class _Bench:
 
         return await stack.enter_async_context(scripted_model())
 
+    def _keep(self, gateways: TaskGroup, stack: AsyncExitStack, gateway: Gateway) -> None:
+        """Run a gateway for as long as the stack lasts."""
+        gateways.start_soon(gateway.run, Leave(stop=self._interrupt.stop, hurry=self._interrupt.hurry))
+        stack.callback(gateway.close)
+
     async def _set_up(
-        self, run_folder: Path, scripted: ScriptedModel | None
+        self, run_folder: Path, scripted: ScriptedModel | None, keep: Callable[[Gateway], None]
     ) -> tuple[OpenClaw, tuple[Home, ...], Record]:
         """Make the homes, and write down what runs; returns the record that this part of the run begins with."""
         prepared, resumption = self._prepared, self._resumption
@@ -202,7 +221,7 @@ class _Bench:
         if warning := release_warning(openclaw.version):
             self._audience.tell(warning)
         node = await node_version(openclaw)
-        releases = versions(openclaw, node)
+        releases = await to_thread.run_sync(versions, openclaw, node)
         changes = accept_releases(resumption, releases) if resumption is not None else ()
         if prepared.slots:
             self._audience.tell(
@@ -212,7 +231,17 @@ class _Bench:
             openclaw = await ask_message_file(openclaw)
         homes: tuple[Home, ...] = ()
         if prepared.slots:
-            homes = await make_homes(self._config, openclaw, run_folder, slots=prepared.slots, scripted=scripted)
+            if self._config.isolation is Isolation.AUTO:
+                await self._choose_isolation(openclaw)
+            homes = await make_homes(
+                self._config,
+                openclaw,
+                run_folder,
+                slots=prepared.slots,
+                scripted=scripted,
+                keep=keep,
+                tell=self._audience.tell,
+            )
         if resumption is not None:
             return openclaw, homes, self._resumed(resumption, releases, changes)
         facts = provenance(
@@ -232,6 +261,19 @@ class _Bench:
             homes,
             RunStarted(run_id=self._run_id, model=self._config.model, at=time.time(), trials=trials),
         )
+
+    async def _choose_isolation(self, openclaw: OpenClaw) -> None:
+        """Choose, and say so. A run that is resumed has chosen already."""
+        choice = choose_isolation(
+            release=openclaw.version,
+            trials=len(self._prepared.attempts),
+            slots=self._prepared.slots,
+            available_bytes=await to_thread.run_sync(available_bytes),
+        )
+        self._config = replace(self._config, isolation=choice.isolation)
+        self._audience.tell(choice.why)
+        if choice.warning:
+            self._audience.tell(choice.warning)
 
     def _resumed(self, resumption: Resumption, releases: dict[str, str], changes: tuple[str, ...]) -> RunResumed:
         return RunResumed(

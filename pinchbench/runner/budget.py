@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.model import Ending, Usage
+from pinchbench.model import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pinchbench.model import Grade, JudgeGrade, Outcome, TrialKey
+    from pinchbench.model import Grade, JudgeGrade, Outcome, TrialKey, Usage
+    from pinchbench.results.standing import GradeMark, JudgeMark, OutcomeMark, UsageMark
 
 OUTLOOK_ATTEMPTS = 3  # that must have ended before the whole run is forecast: one or two may be far from the usual
 ROUNDING = 1e-9  # of a limit: ten trials of $0.10 cost $1.00, whatever the sum of the floating-point numbers says
@@ -36,7 +37,12 @@ class Budget:
     """
 
     def __init__(
-        self, limits: Limits, *, began: float, earlier: Iterable[Outcome] = (), judged: Iterable[Grade] = ()
+        self,
+        limits: Limits,
+        *,
+        began: float,
+        earlier: Iterable[Outcome | OutcomeMark] = (),
+        judged: Iterable[Grade | GradeMark] = (),
     ) -> None:
         """`earlier` and `judged` are the attempts and grades of a resumed run so far: what they used is spent.
 
@@ -55,9 +61,10 @@ class Budget:
         self._most_running = 1  # attempts at once, as far as `may_start` was told
         self._is_outlook_told = False
         for outcome in earlier:
-            self.ended(outcome)
+            self._add(outcome)
         for grade in judged:
-            self.judged(grade)
+            for meter in self._meters:
+                meter.judged(grade.judge)
 
     @property
     def deadline(self) -> float:
@@ -75,14 +82,17 @@ class Budget:
 
         What was reported live stays where the outcome knows of no model call, as when its transcript was lost.
         """
-        is_own_end = outcome.reason.ending is not Ending.INTERRUPTED
+        self._add(outcome, outcome.key)
+        return self._reached()
+
+    def _add(self, outcome: Outcome | OutcomeMark, key: TrialKey | None = None) -> None:
+        """Take the end of an attempt; `key` is None for those of earlier sessions, of which nothing was reported live."""
         for meter in self._meters:
-            meter.ended(outcome)
-        if is_own_end:
+            meter.ended(outcome, key)
+        if outcome.reason is not Reason.INTERRUPTED:
             self._ended += 1
             self._busy_s += outcome.setup_s + outcome.execution_time_s
             self._called += outcome.usage.requests > 0
-        return self._reached()
 
     def judged(self, grade: Grade) -> str:
         """Take what grading a trial has used; a sentence once a limit is reached."""
@@ -138,8 +148,8 @@ class _Kind:
     """What can be used up: how it is read and how it is said. `spent` and `whole` are parts of sentences."""
 
     option: str
-    of: Callable[[Usage], float]
-    of_judge: Callable[[JudgeGrade], float]
+    of: Callable[[Usage | UsageMark], float]
+    of_judge: Callable[[JudgeGrade | JudgeMark], float]
     show: Callable[[float], str]
     spent: str
     whole: str
@@ -178,17 +188,17 @@ class _Meter:
         self._live[key] = self._kind.of(usage)
         self._most_live = max(self._most_live, self._live[key])
 
-    def ended(self, outcome: Outcome) -> None:
-        live = self._live.pop(outcome.key, 0.0)
+    def ended(self, outcome: Outcome | OutcomeMark, key: TrialKey | None) -> None:
+        live = self._live.pop(key, 0.0) if key is not None else 0.0
         is_known = outcome.usage.requests > 0
         used = self._kind.of(outcome.usage) if is_known else live
         self._spent += used
         self._to_judge += outcome.reason.counts
-        if is_known and outcome.reason.ending is not Ending.INTERRUPTED:
+        if is_known and outcome.reason is not Reason.INTERRUPTED:
             self._typical += used
             self._typical_count += 1
 
-    def judged(self, judge: JudgeGrade | None) -> None:
+    def judged(self, judge: JudgeGrade | JudgeMark | None) -> None:
         used = self._kind.of_judge(judge) if judge is not None else 0.0
         self._spent += used
         self._judged += used
@@ -228,13 +238,13 @@ class _Meter:
         return self._kind.spent.format(self._kind.show(self._used))
 
 
-def _tokens(usage: Usage) -> float:
+def _tokens(usage: Usage | UsageMark) -> float:
     # Not every provider sums up
     parts = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return usage.total_tokens or parts
 
 
-def _judge_cost(judge: JudgeGrade) -> float:
+def _judge_cost(judge: JudgeGrade | JudgeMark) -> float:
     return judge.usage.cost_usd if judge.cost_usd is None else judge.cost_usd
 
 

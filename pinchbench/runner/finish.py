@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.config import DEFAULT_PASS_THRESHOLD
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Ungraded
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.attempts import promised_retries, trial_attempts
@@ -36,9 +36,10 @@ class Result:
     run_id: str
     path: Path
     folder: Path
-    data: Mapping[str, object]
-    outcomes: tuple[Outcome, ...]
-    grades: Mapping[TrialKey, Grade]
+    # not shown: asyncio puts the value of its main task into words on leaving, and these are megabytes
+    data: Mapping[str, object] = field(repr=False)
+    outcomes: tuple[Outcome, ...] = field(repr=False)
+    grades: Mapping[TrialKey, Grade] = field(repr=False)
     planned: int
     unfinished: int = 0
     interrupted: str | None = None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
+
+from anyio import to_thread
 
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.install import cache_dir
@@ -33,7 +36,8 @@ async def open_judge(
     if config is None:
         yield None
         return
-    # a client for HTTP takes a tenth of a second to import, which runs without a judge need not pay
+    # a client for HTTP takes a tenth of a second to import, which runs without a judge need not pay, nor the event loop
+    await to_thread.run_sync(import_module, "pinchbench.grading.judge_http")
     from pinchbench.grading.judge import Judge  # noqa: PLC0415
     from pinchbench.grading.judge_cache import JudgeCache  # noqa: PLC0415
 

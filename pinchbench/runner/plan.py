@@ -9,16 +9,16 @@ from pinchbench.model import Trial, TrialKey
 from pinchbench.runner.diagnose import SANITY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from pinchbench.model import Task
 
 
 def plan_trials(tasks: Sequence[Task], *, runs: int, timeout_multiplier: float) -> tuple[Trial, ...]:
-    """Every task once, then every task again, `runs` times: an early stop leaves whole repetitions.
+    """Every task once, then every task again, `runs` times, the sanity task first: the order of the result.
 
-    The sanity task comes first: what keeps it from running keeps them all.
+    In which order they are started is for `order`.
     """
     tasks = sorted(tasks, key=lambda task: task.task_id != SANITY)  # stable: the others stay in order
     return tuple(
@@ -34,10 +34,15 @@ def plan_trials(tasks: Sequence[Task], *, runs: int, timeout_multiplier: float) 
 
 def worst_case_s(trials: Sequence[Trial], *, concurrency: int) -> float:
     """How long the agents run, in seconds, when every trial uses its whole limit and slots take them in order."""
-    slots = [0.0] * concurrency
-    for trial in trials:
-        heapq.heappush(slots, heapq.heappop(slots) + trial.timeout_s)
-    return max(slots)
+    return makespan_s([trial.timeout_s for trial in trials], slots=concurrency)
+
+
+def makespan_s(durations_s: Iterable[float], *, slots: int) -> float:
+    """How long it takes, in seconds, until all of them are over when slots take them in order."""
+    busy_until = [0.0] * slots
+    for duration_s in durations_s:
+        heapq.heappush(busy_until, heapq.heappop(busy_until) + duration_s)
+    return max(busy_until)
 
 
 def new_run_id(now: datetime, token: str) -> str:

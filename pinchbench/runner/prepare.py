@@ -5,21 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.config import ORACLE
+from pinchbench.limits import ORACLE
 from pinchbench.model import Attempt, GradingType
+from pinchbench.openclaw.command import model_slug
+from pinchbench.runner.order import expected_durations, start_order
 from pinchbench.runner.plan import plan_trials
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import select_tasks
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
-    from pinchbench.model import Grade, Outcome, Suite, Trial, TrialKey
+    from pinchbench.model import Outcome, Suite, Trial, TrialKey
     from pinchbench.results.facts import RunFacts, TaskFacts
     from pinchbench.results.journal import JournalWriter
+    from pinchbench.results.standing import GradeMark, OutcomeMark
     from pinchbench.results.store import RunFiles
 
 
@@ -27,7 +31,9 @@ if TYPE_CHECKING:
 class Prepared:
     """The plan of a run, and what of it is left.
 
-    `trials` is the whole plan in order, `attempts` what is to be run of it. `ungraded` are the attempts, with their
+    `trials` is the whole plan in order, `attempts` what is to be run of it, in the order in which it is started.
+    `expected_s` says how long a trial of each task will take, in seconds, by task id; it is empty where no earlier run
+    tells. `ungraded` are the attempts, with their
     outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
     are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the trials that need no further attempt. `works`: one of
     them says something about the model.
@@ -37,10 +43,11 @@ class Prepared:
     suite: Suite
     trials: tuple[Trial, ...]
     attempts: tuple[Attempt, ...]
+    expected_s: Mapping[str, float] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
     ungraded: tuple[tuple[Trial, Outcome], ...] = ()
-    earlier: tuple[Outcome, ...] = ()
-    judged: tuple[Grade, ...] = ()
+    earlier: Sequence[OutcomeMark] = ()
+    judged: Sequence[GradeMark] = ()
     retried: Mapping[TrialKey, int] = field(default_factory=dict)
     done: int = 0
     works: bool = False
@@ -78,19 +85,47 @@ class Resumption:
 
 
 def prepare(config: RunConfig) -> Prepared:
-    """Read the suite and plan the trials. Blocks; starts nothing and writes nothing.
+    """Read the suite, what earlier runs took, and plan the trials. Blocks; starts nothing and writes nothing.
 
     Raises SuiteError and SelectionError.
     """
     loaded = load_suite(config.tasks_dir or bundled_tasks_dir(), skip_broken=config.skip_broken)
     tasks = select_tasks(loaded.suite, config.suite)
     trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
+    expected_s = expected_by_task(config, trials, config.output_dir)
     return Prepared(
         config=config,
         suite=loaded.suite,
         trials=trials,
-        attempts=tuple(Attempt(trial=trial) for trial in trials),
+        attempts=in_start_order(config, loaded.suite, [Attempt(trial=trial) for trial in trials], expected_s),
+        expected_s=expected_s,
         skipped=tuple(map(str, loaded.problems)),
+    )
+
+
+def expected_by_task(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> Mapping[str, float]:
+    """How long a trial of each task will take, in seconds, as the runs of an output folder tell; empty without. Blocks."""
+    try:
+        if not output_dir.is_dir():
+            return {}
+    except OSError:
+        return {}  # a folder that can't be reached is told when something is to be written there
+    from pinchbench.results.history import past_trials  # noqa: PLC0415 - a first run has none to decode
+
+    task_ids = {trial.key.task_id for trial in trials}
+    return expected_durations(trials, past_trials(output_dir, slug=model_slug(config.model), task_ids=task_ids))
+
+
+def in_start_order(
+    config: RunConfig, suite: Suite, attempts: Sequence[Attempt], expected_s: Mapping[str, float]
+) -> tuple[Attempt, ...]:
+    """The attempts as a run with these options starts them (pure)."""
+    return start_order(
+        attempts,
+        expected_s=expected_s,
+        slots=min(config.concurrency, len(attempts)),
+        first=suite.run_first,
+        seed=config.seed,
     )
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from anyio import create_memory_object_stream, move_on_after, to_thread
 
-from pinchbench.config import DEMO_MODELS, JudgeConfig
+from pinchbench.config import JudgeConfig
 from pinchbench.errors import ConfigError, RunInterruptedError, SuiteError
 from pinchbench.folders import private_folder
 from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.limits import DEMO_MODELS
 from pinchbench.model import GradingType, RegradeBegan, TrialGraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.leftovers import end_orphaned
@@ -90,7 +91,7 @@ async def _run(config: RegradeConfig, files: RunFiles, interrupt: Interrupt, aud
         await to_thread.run_sync(own_homes, folder)
         async with AsyncExitStack() as stack:
             # the lock comes first: what is read from here on stays as it is
-            journal = stack.enter_context(JournalWriter(files.journal, go_on=True))
+            journal = stack.enter_context(await to_thread.run_sync(partial(JournalWriter, files.journal, go_on=True)))
             plan = await to_thread.run_sync(_prepare, config, files)
             for remark in plan.remarks:
                 audience.tell(remark)

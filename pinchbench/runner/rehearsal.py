@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 
-from pinchbench.config import DEFAULT_RUN_ROOT
 from pinchbench.errors import RunInterruptedError
 from pinchbench.folders import folder_error, private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.limits import DEFAULT_RUN_ROOT
 from pinchbench.model import Grade, GradingType, Part, Rehearsed, Task, TrialKey, Ungraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.openclaw.task_result import Evidence

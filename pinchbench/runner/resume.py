@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -14,17 +14,16 @@ from anyio import to_thread
 from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import Attempt, Trial
-from pinchbench.results.attempts import next_attempts, promised_retries, trial_attempts
-from pinchbench.results.facts import RunFacts, as_resumed, read_facts
-from pinchbench.results.journal import Journal, JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven
+from pinchbench.results.facts import as_resumed, read_facts
+from pinchbench.results.journal import JournalWriter
+from pinchbench.results.standing import Standing
 from pinchbench.results.store import find_run, runs_of
 from pinchbench.runner.audience import Audience
 from pinchbench.runner.bench import run_prepared
 from pinchbench.runner.changes import require, setting_changes, task_changes
 from pinchbench.runner.finish import Result, derive_result
 from pinchbench.runner.interrupt import Interrupt
-from pinchbench.runner.prepare import Prepared, Resumption
+from pinchbench.runner.prepare import Prepared, Resumption, expected_by_task, in_start_order
 from pinchbench.runner.provenance import plain_config, task_facts
 from pinchbench.suite.load import load_suite
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.config import ResumeConfig
-    from pinchbench.model import Outcome, Task, TrialKey
+    from pinchbench.model import Task, TrialKey
     from pinchbench.results.store import RunFiles
     from pinchbench.runner.audience import Observer
 
@@ -53,7 +52,7 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
     """
     files = await to_thread.run_sync(_find, config)
     # the lock comes first: what is read from here on stays as it is
-    with JournalWriter(files.journal, go_on=True) as journal:
+    with await to_thread.run_sync(partial(JournalWriter, files.journal, go_on=True)) as journal:
         prepared, resumption = await to_thread.run_sync(_prepare, config, files, journal)
         if not prepared.attempts and not prepared.ungraded:
             audience = Audience(observer, Interrupt())
@@ -68,7 +67,7 @@ def _find(config: ResumeConfig) -> RunFiles:
         return find_run(config.run, config.output_dir)
     for files in runs_of(config.output_dir):
         try:
-            left = _Left.of(read_facts(files.provenance), _read(files))
+            left = Standing(files.journal).left(read_facts(files.provenance).plan)
         except ResultsError:
             continue  # somebody else's files; a run that is named is read with all its errors
         if left.keys or left.ungraded:
@@ -76,73 +75,39 @@ def _find(config: ResumeConfig) -> RunFiles:
     raise ResultsError(f"{config.output_dir} has no unfinished run; name one that is elsewhere.")
 
 
-def _read(files: RunFiles) -> Journal:
-    """The journal; an empty one where its runner died before it began."""
-    return read_journal(files.journal) if files.journal.exists() else Journal(records=())
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Left:
-    """What of a run is left: trials to be run, and attempts that have ended and wait for their grade.
-
-    Trials of tasks that are gone, and accepted so, are not.
-    """
-
-    keys: tuple[TrialKey, ...]
-    ungraded: tuple[Outcome, ...]
-
-    @classmethod
-    def of(cls, facts: RunFacts, journal: Journal) -> _Left:
-        gone = {task_id for record in journal.resumed for task_id in record.gone}
-        attempts = trial_attempts(journal.records)
-        ended = {key for key, trial in attempts.items() if trial.counting.reason.counts}
-        ended -= promised_retries(journal.records).keys()
-        graded = journal.graded
-        return cls(
-            keys=tuple(key for key in facts.keys if key not in ended and key.task_id not in gone),
-            ungraded=tuple(
-                outcome
-                for key in facts.keys
-                if key in attempts and key.task_id not in gone
-                for outcome in attempts[key].outcomes
-                if outcome.reason.counts and (key, outcome.attempt) not in graded
-            ),
-        )
-
-
 def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tuple[Prepared, Resumption]:
-    journal = _read(files)
-    facts = as_resumed(read_facts(files.provenance), journal.resumed)
+    standing = Standing(files.journal)
+    facts = as_resumed(read_facts(files.provenance), standing.resumed)
     run = _config(facts.config, config.settings)
     loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
     tasks = {task.task_id: task for task in loaded.suite.tasks if task.task_id in facts.tasks}
     now = {task_id: task_facts(task, run) for task_id, task in tasks.items()}
-    known_gone = {task_id for record in journal.resumed for task_id in record.gone} - tasks.keys()
+    known_gone = standing.gone - tasks.keys()
     before = {task_id: task for task_id, task in facts.tasks.items() if task_id not in known_gone}
     changes = (*setting_changes(facts.config, plain_config(run)), *task_changes(before, now))
     require(changes, accepted=config.accept_changes, run=files.name)
     changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
-    left = _Left.of(facts, journal)
-    numbers = next_attempts(journal.records)
+    left = standing.left(facts.plan)
     trials = {key: _trial(key, tasks[key.task_id], run) for key in facts.keys if key.task_id in tasks}
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
+    expected_s = expected_by_task(run, tuple(trials.values()), files.output_dir)
+    to_run = [Attempt(trial=trials[key], number=standing.next_attempt(key)) for key in trials if key in again]
     prepared = Prepared(
         config=run,
         suite=loaded.suite,
         trials=tuple(trials.values()),
-        attempts=tuple(
-            Attempt(trial=trial, number=numbers.get(key, 1)) for key, trial in trials.items() if key in again
-        ),
+        attempts=in_start_order(run, loaded.suite, to_run, expected_s),
+        expected_s=expected_s,
         ungraded=tuple(
             (trials[outcome.key], outcome)
             for outcome in left.ungraded
             if outcome.key in trials and outcome.key.task_id not in changed
         ),
-        earlier=journal.attempts,
-        judged=tuple(record.grade for record in journal.records if isinstance(record, GradeGiven)),
-        retried=promised_retries(journal.records),
+        earlier=standing.outcomes,
+        judged=standing.grades,
+        retried=standing.retried,
         done=len(trials) - len(again & trials.keys()),
-        works=any(outcome.reason.counts for outcome in journal.attempts),
+        works=any(outcome.reason.counts for outcome in standing.outcomes),
     )
     resumption = Resumption(
         facts=facts,

@@ -10,20 +10,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import move_on_after, to_thread
+from anyio import Lock, move_on_after, to_thread
 
-from pinchbench.config import Isolation
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.folders import folder_error, private_folder, remove_folder
+from pinchbench.limits import Isolation
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.credentials import UserState, private_environment, read_user_state
+from pinchbench.openclaw.gateway import Gateway, gateway_home
 from pinchbench.openclaw.home import clone, ensure_shared, make_template
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.leftovers import identity, is_alive
 from pinchbench.secrets import known_secrets, secrets_in, secrets_in_dotenv
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from pinchbench.config import JudgeConfig, RunConfig
     from pinchbench.demo.server import ScriptedModel
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.home import Home
 
 HOMES = ".homes"
+GATEWAY = "gateway"  # its home among them; its marker is `.gateway`, as no task is named
 SCRATCH = "grading"  # where checks run: beside the homes, so that a dead runner's is swept with them
 OWNER = "owner"
 NAMELESS_S = 600.0  # homes get their owner's name in the moment they are made
@@ -45,18 +47,29 @@ def slot_name(slot: int) -> str:
 
 
 async def make_homes(
-    config: RunConfig, openclaw: OpenClaw, run_folder: Path, *, slots: int, scripted: ScriptedModel | None
+    config: RunConfig,
+    openclaw: OpenClaw,
+    run_folder: Path,
+    *,
+    slots: int,
+    scripted: ScriptedModel | None,
+    keep: Callable[[Gateway], None] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Home, ...]:
     """Make one home for each slot below `run_folder`, or one agent for each in the user's own OpenClaw.
 
-    Raises OpenClawError when OpenClaw refuses, and ResultsError when there is no room for them.
+    A gateway is given to `keep`, which runs and closes it; it takes turns when this returns. Without `keep` there is
+    none. `tell` gets a sentence when it has to be started again. Raises OpenClawError when OpenClaw refuses, and
+    ResultsError when there is no room for them.
     """
     if config.isolation is Isolation.SHARED:
         # one after another: OpenClaw's own commands race on openclaw.json
         homes: list[Home] = []
+        changes = Lock()
         for slot in range(1, slots + 1):
             link = run_folder / ("workspace" if slot == 1 else f"workspace-{slot}")
-            homes.append(await ensure_shared(openclaw, model=config.model, slot=slot, link=link, env=os.environ))
+            shared = partial(ensure_shared, openclaw, model=config.model, slot=slot, link=link, env=os.environ)
+            homes.append(await shared(changes=changes))
         return tuple(homes)
     # the built-in models need nobody's account: nothing of the user's is read or copied for them
     user = UserState() if config.is_demo else await to_thread.run_sync(read_user_state, os.environ)
@@ -75,12 +88,43 @@ async def make_homes(
             env=env,
             provider=_provider(config, scripted, slot_name(1)),
         )
+        if keep is None or config.isolation is not Isolation.GATEWAY:
+            return tuple(
+                clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
+                for slot in range(1, slots + 1)
+            )
+        home = clone(template, root / GATEWAY)
+        gateway = Gateway(
+            template,
+            home,
+            marker=f"{run_folder.name}/.{GATEWAY}",
+            providers=_providers(config, scripted, slots),
+            tell=tell,
+        )
+        keep(gateway)
+        await gateway.ready()
         return tuple(
-            clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
-            for slot in range(1, slots + 1)
+            gateway_home(gateway, config.model, _as_known(config, scripted, slot)) for slot in range(1, slots + 1)
         )
     except OSError as error:
         raise folder_error(root, error, option="--run-root") from error
+
+
+def _providers(config: RunConfig, scripted: ScriptedModel | None, slots: int) -> dict[str, Json]:
+    """What a gateway for all slots has to know beside the template: the scripted model is another one for each slot."""
+    if scripted is None:
+        return {}
+    known = (_as_known(config, scripted, slot).partition("/")[0] for slot in range(1, slots + 1))
+    entries = (_provider(config, scripted, slot_name(slot)) for slot in range(1, slots + 1))
+    return {name: entry[1] for name, entry in zip(known, entries, strict=True) if entry is not None}
+
+
+def _as_known(config: RunConfig, scripted: ScriptedModel | None, slot: int) -> str:
+    """The model's name in the config of a gateway."""
+    if scripted is None or slot == 1:
+        return config.model
+    name, _, model_id = config.model.partition("/")
+    return f"{name}-{slot}/{model_id}"
 
 
 async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path) -> tuple[Home, ...]:
@@ -174,7 +218,8 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     """One agent outside a run, with a home that lives as long as the block.
 
     For tasks of your own: `await agent.execute_task(task, workspace=…, evidence=…)`. Of `config` the model, the
-    endpoint, the isolation, OpenClaw, the thinking level and the run root are used. Raises ConfigError for the
+    endpoint, the isolation, OpenClaw, the thinking level and the run root are used; without a run to share it, a gateway
+    makes no sense, and the home is private. Raises ConfigError for the
     built-in `demo/*` models, which only play in a run, and OpenClawError when OpenClaw is missing or refuses.
     """
     if config.is_demo:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import get_cancelled_exc_class, move_on_after, to_thread
 
-from pinchbench.errors import PinchBenchError
+from pinchbench.errors import GatewayError, PinchBenchError
 from pinchbench.folders import set_aside
 from pinchbench.model import Outcome, Reason
 from pinchbench.openclaw.disk import is_disk_full
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pinchbench.model import Attempt, Trial
+    from pinchbench.model import Attempt, Trial, WorkspaceFile
     from pinchbench.openclaw.agent import OpenClawAgent, Watch
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import Leave
@@ -60,7 +60,7 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
     `interrupted` outcome and goes on. What an earlier attempt has left in the same places is kept aside.
     """
     trial = attempt.trial
-    workspace = place.run_folder / trial.key.folder
+    workspace = place.agent.home.place(place.run_folder / trial.key.folder, attempt.number)
     evidence = place.files.trial(trial.key, attempt.number)
     blank = Outcome(
         key=trial.key,
@@ -80,14 +80,20 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
     except get_cancelled_exc_class():
         outcome = replace(blank, note="cancelled")
         raise
+    except GatewayError as error:
+        stopped = place.leave.stop.is_set()
+        outcome = replace(
+            blank, reason=Reason.INTERRUPTED if stopped else Reason.GATEWAY_LOST, note=str(error)[:MAX_NOTE]
+        )
     except (OSError, PinchBenchError) as error:
         outcome = replace(blank, reason=_of_ours(error, Reason.WORKSPACE_FAILED), note=str(error)[:MAX_NOTE])
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
         outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
         try:
-            with move_on_after(MASK_LIMIT_S, shield=True):
-                await to_thread.run_sync(_mask_evidence, evidence, place.secrets, abandon_on_cancel=True)
+            if place.secrets:
+                with move_on_after(MASK_LIMIT_S, shield=True):
+                    await to_thread.run_sync(_mask_evidence, evidence, place.secrets, abandon_on_cancel=True)
         finally:  # whatever becomes of that, an outcome is never lost
             done(mask_outcome(replace(_awake(outcome), ended_at=time.time()), place.secrets))
 
@@ -106,8 +112,7 @@ def _awake(outcome: Outcome) -> Outcome:
 
 async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Path, blank: Outcome) -> Outcome:
     began = anyio.current_time()
-    await to_thread.run_sync(fill_workspace, workspace, trial.task.workspace_files)
-    await to_thread.run_sync(_make_evidence, evidence, place.secrets)
+    await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.secrets)
     prepared = anyio.current_time()
     result = await place.agent.execute_task(
         trial.task,
@@ -134,10 +139,11 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
 
 
-def _make_evidence(folder: Path, secrets: Sequence[str]) -> None:
-    _mask_evidence(folder, secrets)  # of an attempt that died with its runner
-    set_aside(folder)
-    folder.mkdir(mode=0o700, parents=True)
+def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile], secrets: Sequence[str]) -> None:
+    fill_workspace(workspace, files)
+    _mask_evidence(evidence, secrets)  # of an attempt that died with its runner
+    set_aside(evidence)
+    evidence.mkdir(mode=0o700, parents=True)
 
 
 def _mask_evidence(folder: Path, secrets: Sequence[str]) -> None:

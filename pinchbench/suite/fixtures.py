@@ -6,10 +6,6 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _FOLDERS = ("assets", "fixtures")
 
@@ -65,37 +61,39 @@ def fixture_hash(path: Path) -> bytes:
     try:
         if path.is_dir():
             total = hashlib.sha256()
-            for file in _files(path):
-                name = file.relative_to(path).as_posix().encode("utf-8", "surrogateescape")
-                total.update(hashlib.sha256(name).digest() + _file_hash(file))
+            for name in _files(path):
+                total.update(
+                    hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest() + _file_hash(f"{path}/{name}")
+                )
             return total.digest()
-        return _file_hash(path)
+        return _file_hash(str(path))
     except OSError as error:
         raise FixtureError(f"the source {error.filename} can't be read: {error.strerror}") from error
 
 
-def _file_hash(path: Path) -> bytes:
+def _file_hash(path: str) -> bytes:
     # Opening a pipe or a device could block for ever.
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - a Path of each of many small files takes longer than its hash
         raise FixtureError(f"the source {path} is neither a file nor a folder")
-    with path.open("rb") as file:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield every file below a folder in one order on all systems; links to folders are refused."""
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    found: list[Path] = []
-    for parent, folders, names in os.walk(folder, onerror=fail):
-        for name in (*folders, *names):
-            path = Path(parent, name)
-            if path.is_symlink():
-                _refuse_bad_link(path, folder)
-        found.extend(Path(parent, name) for name in names)
-    yield from sorted(found, key=lambda path: path.relative_to(folder).parts)
+def _files(folder: Path) -> list[str]:
+    """Return the place of every file below a folder, in one order on all systems; links to folders are refused."""
+    found: list[str] = []
+    pending = [""]
+    while pending:
+        place = pending.pop()
+        with os.scandir(f"{folder}/{place}".rstrip("/")) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    _refuse_bad_link(folder / place / entry.name, folder)
+                elif entry.is_dir():
+                    pending.append(f"{place}{entry.name}/")
+                    continue
+                found.append(place + entry.name)
+    return sorted(found, key=lambda name: name.split("/"))
 
 
 def _refuse_bad_link(path: Path, folder: Path) -> None:

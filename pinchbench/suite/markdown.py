@@ -56,16 +56,37 @@ class Document:
 
 def read_document(text: str) -> Document:
     """Cut a Markdown text into head and sections. Any text is accepted; a BOM and CRLF are too."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    start = next((number for number, line in enumerate(lines) if line.strip()), 0)
-    body_start, head = 0, None
-    if lines[start].rstrip() == "---":
-        end = next((number for number in range(start + 1, len(lines)) if lines[number].rstrip() == "---"), None)
-        if end is not None:
-            head, body_start = "\n".join(lines[start + 1 : end]), end + 1
+    lines = _lines(text)
+    start = _first_line(lines)
+    end = _head_end(lines, start)
+    head, body_start = (None, 0) if end is None else ("\n".join(lines[start + 1 : end]), end + 1)
     sections = {" ".join(section.title.lower().split()): section for section in _sections(lines, body_start)}
     unclosed = (fence.line for section in sections.values() for fence in section.fences if not fence.closed)
     return Document(head=head, head_line=start + 2, sections=sections, open_fence=next(unclosed, None))
+
+
+def read_head(text: str) -> str | None:
+    """Return the head alone, as `read_document` does, for texts that may be no task."""
+    lines = _lines(text)
+    start = _first_line(lines)
+    end = _head_end(lines, start)
+    return None if end is None else "\n".join(lines[start + 1 : end])
+
+
+def _lines(text: str) -> Sequence[str]:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _first_line(lines: Sequence[str]) -> int:
+    """Return the index of the first line that is not blank; 0 where all are."""
+    return next((number for number, line in enumerate(lines) if line.strip()), 0)
+
+
+def _head_end(lines: Sequence[str], start: int) -> int | None:
+    """Return the index of the line that ends the head, None where no head begins at `start` or it has no end."""
+    if lines[start].rstrip() != "---":
+        return None
+    return next((number for number in range(start + 1, len(lines)) if lines[number].rstrip() == "---"), None)
 
 
 def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model import GradingType, Task, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
-from pinchbench.suite.markdown import Document, Section, read_document
+from pinchbench.suite.markdown import Document, Section, read_document, read_head
 from pinchbench.suite.paths import relative_path
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
@@ -68,7 +68,7 @@ def head_id(text: str) -> str | None:
 
     It tells tasks from other Markdown, so it also answers for heads that are broken.
     """
-    head = read_document(text).head
+    head = read_head(text)
     match = _ID_LINE.search(head) if head is not None else None
     return match["id"].strip().strip("\"'") if match else None
 

@@ -17,6 +17,7 @@ from chaos.ledger import Findings, Ledger, differences, timeless
 from chaos.session import COMMAND, Place, Session, is_alive, wait_until_gone
 from chaos.suite import write_suite
 from fakes import MODEL, fake_openclaw
+from pinchbench.limits import Isolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,13 @@ def new_place(folder: Path, *, trials: int, store: str, concurrency: int) -> Pla
     folder.mkdir(parents=True)
     program = fake_openclaw(folder, store=store)
     suite = write_suite(folder, trials)
-    options = (f"--model={MODEL}", f"--tasks-dir={suite}", f"--openclaw={program}", f"--concurrency={concurrency}")
+    options = (
+        f"--model={MODEL}",
+        f"--tasks-dir={suite}",
+        f"--openclaw={program}",
+        f"--concurrency={concurrency}",
+        f"--isolation={Isolation.GATEWAY if store == 'sqlite' else Isolation.PRIVATE}",  # what `auto` would take
+    )
     return Place(folder=folder, options=options)
 
 

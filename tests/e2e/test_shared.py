@@ -88,7 +88,11 @@ async def test_the_agent_is_added_once_and_works_in_each_trials_own_workspace(
     tasks = [
         TaskFile(
             task_id=f"task_{word}",
-            turns=[(f"Keep {word}.", [("write", {"path": f"{word}.txt", "content": word})], f"Kept {word}.")],
+            # the second turn begins with files in the workspace, which newer releases remember
+            turns=[
+                (f"Keep {word}.", [("write", {"path": f"{word}.txt", "content": word})], f"Kept {word}."),
+                ("Is it there?", [], "Yes."),
+            ],
         )
         for word in words
     ]
@@ -101,7 +105,9 @@ async def test_the_agent_is_added_once_and_works_in_each_trials_own_workspace(
             async for event in events:
                 if isinstance(event, TrialBegan):
                     task = suite[event.key.task_id]
-                    model.play(SLOT, event.key, plan_turns(load_solution(root, task.task_id), task)[0])
+                    model.play(
+                        SLOT, event.key, plan_turns(load_solution(root, task.task_id), task)[0]
+                    )  # and answers again
 
         async with _gateway(openclaw, home):
             for run in ("first", "second"):

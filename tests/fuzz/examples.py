@@ -25,6 +25,7 @@ SHARES = {
     "manifest": 40,
     "solution": 40,
     "yaml": 45,
+    "yaml readers": 30,
     "transcript line": 80,
     "transcript": 40,
     "deep transcript": 10,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from fuzz.mutation import data, texts
 from pinchbench.errors import SuiteError
 from pinchbench.grading.judge_criteria import read_criteria
 from pinchbench.model import GradingType, Task
+from pinchbench.suite import yaml_nodes
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.manifest import parse_manifest
 from pinchbench.suite.parse import BrokenTaskError, TaskProblem, head_id, parse_task
@@ -188,6 +190,22 @@ def test_a_yaml_text_is_nodes_that_can_be_written_as_json_or_has_a_line_that_is_
         assert node.text is None or not (node.items or node.fields)
         assert not isinstance(node.value, float) or math.isfinite(node.value)
         assert not isinstance(node.value, str) or node.value.encode() is not None
+
+
+def reading(text: str) -> YamlNode | tuple[int, str] | None:
+    try:
+        return read_yaml(text)
+    except YamlTextError as error:
+        return error.line, error.reason
+
+
+@given(texts(YAMLS))
+@examples_of("yaml readers")
+def test_a_yaml_text_reads_the_same_with_libyaml_and_without(text: str) -> None:
+    fast = reading(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_nodes, "_FastLoader", yaml.SafeLoader)
+        assert reading(text) == fast
 
 
 @given(texts(MANIFESTS))

@@ -325,7 +325,7 @@ def test_a_damaged_database_gives_events_or_none_or_says_that_it_ends_early(
     path.write_bytes(change_bytes(corpus[which], changes, corpus[donor]))
     store = SqliteStore(path, "s")
     check_lines(store)
-    anyio.run(store.poll)
+    anyio.run(poll_all, store)
 
 
 def test_the_hostile_texts_and_bytes_hold_what_they_are_for() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,16 +13,19 @@ from anyio import fail_after
 
 from fakes import SEED_KEYS, fake_openclaw, living, open_gate
 from pinchbench.model import GradingType, Reason, Task, Turn, Usage
+from pinchbench.openclaw import agent as module
 from pinchbench.openclaw import disk
 from pinchbench.openclaw.agent import OpenClawAgent, Watch
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.credentials import UserState
 from pinchbench.openclaw.home import SharedHome, clone, make_template
-from pinchbench.process.supervise import Leave, Limits
+from pinchbench.process.supervise import Leave, Leftover, Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from pinchbench.openclaw.home import Home
     from pinchbench.openclaw.task_result import TaskResult
 
 pytestmark = pytest.mark.anyio
@@ -190,7 +193,7 @@ async def test_what_openclaw_is_given(tmp_path: Path) -> None:
     assert env["PINCHBENCH_TRIAL"].startswith("task_a/")
     assert env["OPENCLAW_STATE_DIR"] == str(tmp_path / "homes" / "slot-1" / "state")
     assert env["TMPDIR"] == str(tmp_path / "homes" / "slot-1" / "tmp")
-    assert "OPENCLAW_NO_RESPAWN" not in env
+    assert env["OPENCLAW_NO_RESPAWN"] == "1"
 
 
 @pytest.mark.parametrize("store", ["jsonl", "sqlite"])
@@ -367,3 +370,91 @@ async def test_a_transcript_for_which_there_was_no_room_is_told_from_one_that_wa
     result = await execute(agent, tmp_path, task("one"))
 
     assert (result.reason, result.usage.requests) == (Reason.DISK_FULL, 2)
+
+
+@dataclass(kw_only=True, slots=True)
+class NotedHome:
+    """A home that notes how it is taken back after a trial, names what was left, and brings another agent then."""
+
+    inner: Home
+    agent_id: str = "bench-mock-m1"
+    released: list[tuple[str, frozenset[str], bool]] = field(default_factory=list)
+    comes_back: bool = True
+
+    @property
+    def state_dir(self) -> Path:
+        return self.inner.state_dir
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self.inner.env
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def place(self, workspace: Path, attempt: int) -> Path:
+        return self.inner.place(workspace, attempt)
+
+    async def prepare(self, workspace: Path) -> None:
+        await self.inner.prepare(workspace)
+
+    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
+        self.released.append((workspace.name, tools, finished))
+        if not self.comes_back:
+            await anyio.sleep_forever()
+        self.agent_id = "another"
+        return (Leftover(pid=1, command="a server"),)
+
+
+@pytest.mark.parametrize(
+    ("turns", "tools", "finished"),
+    [
+        (("one",), {"write"}, True),
+        (("scenario: use memory_search", "NEW scenario: use exec"), {"memory_search", "exec", "write"}, True),
+        (("scenario: no_session",), set(), True),
+        (("scenario: exit 3",), {"write"}, False),
+        (("scenario: linger",), {"write"}, False),
+        (("scenario: big 1\nscenario: die SIGKILL",), {"exec", "write"}, False),
+    ],
+)
+async def test_a_home_is_taken_back_with_what_the_trial_did_and_names_what_it_left(
+    tmp_path: Path, turns: tuple[str, ...], tools: set[str], finished: bool
+) -> None:
+    agent = await agent_of(tmp_path)
+    home = NotedHome(inner=agent.home)
+    result = await execute(replace(agent, home=home), tmp_path, task(*turns))
+    assert home.released == [("work", frozenset(tools), finished)]
+    assert result.leftovers[-1] == "a server"
+    assert result.agent_id == "bench-mock-m1", "whose sessions these are, not who comes next"
+    assert bool(result.facts.events) == bool(tools)
+
+
+async def test_a_home_is_taken_back_after_a_cancellation_too(tmp_path: Path) -> None:
+    agent = await agent_of(tmp_path)
+    home = NotedHome(inner=agent.home)
+    async with open_gate() as gate:
+        with fail_after(RUN_LIMIT_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(
+                    execute, replace(agent, home=home), tmp_path, task(f"scenario: big 1\nscenario: gate {gate.port}")
+                )
+                await gate.next()
+                group.cancel_scope.cancel()
+    assert [(name, finished) for name, _, finished in home.released] == [("work", False)]
+    assert living(tmp_path) == []
+
+
+async def test_a_home_that_does_not_come_back_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RELEASE_LIMIT_S", 0.05)
+    agent = await agent_of(tmp_path)
+    result = await execute(replace(agent, home=NotedHome(inner=agent.home, comes_back=False)), tmp_path, task("one"))
+    assert (result.reason, result.leftovers) == (Reason.COMPLETED, ())
+
+
+def test_a_session_works_elsewhere_only_when_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "link").symlink_to("work")
+    for cwd in ("", str(tmp_path / "work"), str(tmp_path / "link"), f"{tmp_path}/work/"):
+        assert module._elsewhere(cwd, tmp_path / "work") == ""
+    assert module._elsewhere(str(tmp_path), tmp_path / "work") == str(tmp_path)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 ORDER: Json = {"anthropic": ["anthropic:me"]}
+TOOLS: Json = {"deny": list(DENIED_TOOLS), "sessions": {"visibility": "tree"}}
 PROVIDER: Json = {"baseUrl": "http://127.0.0.1:1/v1", "apiKey": "k", "models": []}
 
 
@@ -131,22 +132,38 @@ async def test_openclaw_keeps_what_it_adds_but_not_what_it_changes(tmp_path: Pat
     home = await template_of(tmp_path, fake_openclaw(tmp_path, add_changes_tools=True))
     config = config_of(home)
     assert config["meta"] == {"lastTouchedVersion": "2026.6.5"}
-    assert config["tools"] == {"deny": list(DENIED_TOOLS)}
+    assert config["tools"] == TOOLS
     assert not (tmp_path / "home" / ".openclaw").exists()
 
 
 def test_a_private_config_has_no_fallbacks_and_keeps_the_users_providers(tmp_path: Path) -> None:
     user = UserState(config={"models": {"providers": {"p": {"apiKey": "k"}}}, "tools": {"deny": []}})
-    config = private_config("p/m", user, None, tmp_path)
+    config = private_config("p/m", user, None, tmp_path / "work", release="2026.9.6")
     assert config["agents"] == {
         "defaults": {
             "model": {"primary": "p/m", "fallbacks": []},
             "skipBootstrap": True,
-            "workspace": str(tmp_path),
+            "heartbeat": {"every": "0m"},
+            "workspace": str(tmp_path / "work"),
         }
     }
     assert config["models"] == {"providers": {"p": {"apiKey": "k"}}}
-    assert config["tools"] == {"deny": list(DENIED_TOOLS)}
+    assert config["tools"] == TOOLS
+    assert config["logging"] == {"file": str(tmp_path / "openclaw.log")}, "beside the workspace, not in it"
+
+
+@pytest.mark.parametrize(("release", "known"), [("2026.6.5", False), ("2026.9.0", True), ("2027.1.1", True)])
+def test_no_release_brings_in_what_was_said_before(tmp_path: Path, release: str, known: bool) -> None:
+    config = private_config("p/m", UserState(), None, tmp_path, release=release)
+    assert ("memory" in config) == known, "2026.6.5 refuses a config with names that it does not know"
+    assert not known or config["memory"] == {"search": {"rememberAcrossConversations": False}}
+
+
+async def test_a_private_home_has_one_place_for_a_trial_and_nothing_to_end_after_it(tmp_path: Path) -> None:
+    home = clone(await template_of(tmp_path, fake_openclaw(tmp_path)), tmp_path / "homes" / "slot-1")
+    assert {home.place(tmp_path / "work", number) for number in (1, 2, 3)} == {tmp_path / "work"}
+    assert await home.release(tmp_path / "work", tools=frozenset({"memory_search"}), finished=False) == ()
+    assert home.agent_id == "bench-mock-m1"
 
 
 @pytest.mark.parametrize("store", ["jsonl", "sqlite"])

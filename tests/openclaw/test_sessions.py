@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import shutil
 import sqlite3
 from contextlib import closing
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +16,7 @@ import zstandard
 from anyio import CancelScope, fail_after
 
 from fake_openclaw import EVENTS_SCHEMA
-from pinchbench.openclaw.sessions import ROWS_AT_ONCE, AnyStore, JsonlStore, SqliteStore
+from pinchbench.openclaw.sessions import ROWS_AT_ONCE, AnyStore, JsonlStore, SqliteStore, _Row, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +55,21 @@ async def poll_for(store: SessionStore, count: int) -> list[bytes]:
         while len(found) < count:
             found += await store.poll()
     return found
+
+
+async def poll_all(store: SessionStore, count: int) -> list[bytes]:
+    """Poll until so many events have come, and no more."""
+    found = await poll_for(store, count)
+    await store.close()
+    return found
+
+
+def copied(store: SessionStore) -> bytes:
+    """What is kept as evidence."""
+    copy = BytesIO()
+    for _ in store.lines(copy) or ():
+        pass
+    return copy.getvalue()
 
 
 async def test_a_jsonl_file_is_followed_as_it_grows(tmp_path: Path) -> None:
@@ -122,26 +141,125 @@ async def test_packed_rows_are_unpacked_and_what_is_no_event_is_kept(
     add(database, 2, None, b"not zstd")
     add(database, 3, None, None)
     store = SqliteStore(tmp_path / "sessions.sqlite", "s")
-    assert await poll_for(store, 4) == every(store) == [EVENT, EVENT * 100, b"not zstd", b""]
+    assert await poll_all(store, 4) == every(store) == [EVENT, EVENT * 100, b"not zstd", b""]
+    assert copied(store) == EVENT + b"\n" + EVENT * 100 + b"\nnot zstd\n\n"
 
 
 async def test_few_rows_that_stand_for_much_are_never_held_all_at_once(
     tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pinchbench.openclaw.sessions.PAGE_BYTES", 2_500)
-    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_EVENT_BYTES", 1_000)
-    bomb = zstandard.ZstdCompressor().compress(b"0" * 1_000_000)
+    packed = zstandard.ZstdCompressor().compress(b"0" * 1_000)
     for number in range(9):
-        add(database, number, *(("0" * 5_000, None) if number % 2 else (None, bomb)))
+        add(database, number, *(("0" * 1_000, None) if number % 2 else (None, packed)))
     store = SqliteStore(tmp_path / "sessions.sqlite", "s")
-    assert [len(event) for _, event in store._fetch(-1) or ()] == [1_000] * 3
-    assert await poll_for(store, 9) == every(store) == [b"0" * 1_000] * 9
+    assert [len(row.event) for row in store._fetch(-1) or ()] == [1_000] * 3
+    assert await poll_all(store, 9) == every(store) == [b"0" * 1_000] * 9
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that an event reaches soon."""
+    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_EVENT_BYTES", 1_000)
+    monkeypatch.setattr("pinchbench.openclaw.sessions.HEAD_BYTES", 5)
+    monkeypatch.setattr("pinchbench.openclaw.sessions.READ_BYTES", 300)
+    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_UNPACKED_BYTES", 50_000)
+
+
+LONG = b"head" + b"x" * 5_000
+PACKED = zstandard.ZstdCompressor().compress(LONG)
+NOISE = random.Random(1).randbytes(5_000).replace(b"\n", b"")  # no zstd, and none shorter
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("last", [b"", b"last"])
+async def test_of_a_line_that_is_too_long_the_head_is_read_and_all_is_kept(tmp_path: Path, last: bytes) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"first\n" + LONG + b"\nthird\n" + last)
+    store = JsonlStore(path)
+    assert await poll_all(store, 3) == [b"first", LONG[:5], b"third"]
+    assert every(store) == [b"first", LONG[:5], b"third", *filter(None, [last])]
+    assert copied(store) == path.read_bytes() + (b"\n" if last else b"")
+    path.write_bytes(copied(store))
+    assert list(read_lines(path)) == every(store)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("has_numbers", [True, False], ids=["rows with numbers", "rows without"])
+@pytest.mark.parametrize(
+    ("event", "packed", "whole"),
+    [
+        (LONG[:10] + b"\n" + LONG[10:], None, LONG[:10] + b" " + LONG[10:]),
+        (None, PACKED, LONG),
+        (None, zstandard.ZstdCompressor().compress(NOISE), NOISE),
+        (None, NOISE, NOISE),
+        (None, zstandard.ZstdCompressor().compress(b"0" * 1_000_000), b"0" * 50_000),
+    ],
+    ids=["text", "packed short", "packed long", "no zstd", "bomb"],
+)
+async def test_of_an_event_that_is_too_long_the_head_is_read_and_all_is_kept(
+    tmp_path: Path, event: bytes | None, packed: bytes | None, whole: bytes, *, has_numbers: bool
+) -> None:
+    path = tmp_path / "long.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute(EVENTS_SCHEMA if has_numbers else f"{EVENTS_SCHEMA} WITHOUT ROWID")
+        add(writer, 0, "first")
+        store = SqliteStore(path, "s")
+        assert await poll_for(store, 1) == [b"first"]
+        add(writer, 1, event, packed)
+        add(writer, 2, "third")
+        heads = [b"first", whole[:5], b"third"]
+        assert await poll_all(store, 2) == heads[1:]
+        assert every(store) == heads
+        assert copied(store) == b"first\n" + whole + b"\nthird\n"
+
+
+async def test_a_database_that_changes_stays_open_and_is_opened_anew_when_it_is_another(
+    tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store = SqliteStore(path, "s")
+    add(database, 0, "one")
+    assert await poll_for(store, 1) == [b"one"]
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", None)
+        for number in range(1, 4):
+            add(database, number, str(number))
+            assert await poll_for(store, 1) == [str(number).encode()]
+            assert not database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]  # nobody reads
+            add(database, 10 * number, "later")
+            database.execute("DELETE FROM transcript_events WHERE event_json = 'later'")
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute(EVENTS_SCHEMA)
+        add(other, 7, "seven")
+        assert await poll_for(store, 1) == [b"seven"]
+        add(other, 8, "eight")
+        assert await poll_for(store, 1) == [b"eight"]
+    await store.close()
+
+
+async def test_memory_that_was_cut_behind_our_back_is_not_read(tmp_path: Path, database: sqlite3.Connection) -> None:
+    add(database, 0, EVENT)
+    copy = tmp_path / "copy.sqlite"  # which nobody else in this process has open
+    for suffix in ("", "-wal", "-shm"):
+        shutil.copyfile(tmp_path / f"sessions.sqlite{suffix}", f"{copy}{suffix}")
+    store = SqliteStore(copy, "s")
+    assert await store.poll() == [EVENT]
+    assert store._glance() == []
+    os.truncate(f"{copy}-shm", 0)
+    assert store._glance() is None
+    assert await store.poll() == []
+    await store.close()
 
 
 async def test_an_event_on_several_lines_is_one_line(tmp_path: Path, database: sqlite3.Connection) -> None:
     add(database, 0, '{\n "a": 1\n}')
     store = SqliteStore(tmp_path / "sessions.sqlite", "s")
-    assert await poll_for(store, 1) == every(store) == [b'{  "a": 1 }']
+    assert await poll_all(store, 1) == every(store) == [b'{  "a": 1 }']
 
 
 async def test_a_view_with_rows_without_end_holds_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +279,7 @@ async def test_a_row_that_is_no_utf_8_does_not_hide_the_others(tmp_path: Path, d
     database.execute("INSERT INTO transcript_events VALUES ('s', 1, CAST(? AS TEXT), NULL, 0)", (b"\xff{}",))
     add(database, 2, "last")
     store = SqliteStore(tmp_path / "sessions.sqlite", "s")
-    assert await poll_for(store, 3) == every(store) == [b"first", b"\xff{}", b"last"]
+    assert await poll_all(store, 3) == every(store) == [b"first", b"\xff{}", b"last"]
 
 
 async def test_many_rows_come_in_order_by_either_way(tmp_path: Path, database: sqlite3.Connection) -> None:
@@ -172,7 +290,7 @@ async def test_many_rows_come_in_order_by_either_way(tmp_path: Path, database: s
     database.execute("COMMIT")
     store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     expected = [str(number).encode() for number in range(count)]
-    assert await poll_for(store, count) == expected
+    assert await poll_all(store, count) == expected
     assert every(store) == expected
 
 
@@ -184,6 +302,16 @@ async def test_a_database_without_the_table_holds_no_session(tmp_path: Path, con
             other.execute("CREATE TABLE transcript_events (something_else)")
     else:
         path.write_bytes(content)
+    store = SqliteStore(path, "s")
+    assert await store.poll() == []
+    assert store.lines() is None
+
+
+async def test_a_database_whose_schema_is_no_text_holds_no_session(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(EVENTS_SCHEMA)
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE", b"CREATE \xff\xfeBLE"))
     store = SqliteStore(path, "s")
     assert await store.poll() == []
     assert store.lines() is None
@@ -202,6 +330,7 @@ async def test_rows_behind_a_lock_are_seen_when_it_is_gone(tmp_path: Path, monke
         writer.execute("ROLLBACK")  # the file stays as it was
         assert await store.poll() == [EVENT]
         assert every(store) == [EVENT]
+        await store.close()
 
 
 async def test_a_commit_that_readers_see_later_than_its_bytes_is_not_missed(
@@ -210,14 +339,15 @@ async def test_a_commit_that_readers_see_later_than_its_bytes_is_not_missed(
     # A commit writes the WAL first and lets readers see it then: what a look shows may be older than the file's size.
     store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     add(database, 0, EVENT)
-    fetch, held = store._fetch, [True]
+    look, held = store._look, [True]
 
-    def late(after: int) -> list[tuple[int, bytes]] | None:
-        return [] if held and held.pop() else fetch(after)
+    def late(after: int) -> list[_Row] | None:
+        return [] if held and held.pop() else look(after)
 
-    store._fetch = late  # type: ignore[method-assign]
+    store._look = late  # type: ignore[method-assign]
     assert await store.poll() == []
     assert await store.poll() == [EVENT]
+    await store.close()
 
 
 async def test_a_database_that_is_still_is_not_opened_again(

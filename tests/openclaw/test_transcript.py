@@ -9,7 +9,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pinchbench.model import Usage
-from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe, parse_line, text_of, written_at
+from pinchbench.openclaw.transcript import (
+    MAX_TOOLS,
+    TranscriptFacts,
+    TranscriptReader,
+    describe,
+    parse_line,
+    text_of,
+    written_at,
+)
 
 STAMP = "2026-01-01T00:00:00.000Z"
 USAGE = {"input": 80, "output": 10, "cacheRead": 20, "cacheWrite": 5, "totalTokens": 115, "cost": {"total": 0.25}}
@@ -183,6 +191,23 @@ def test_a_second_model_or_openclaws_note_is_a_fallback() -> None:
     assert facts(message("user", note)).fallback
     assert facts(message("user", [{"type": "text", "text": note}])).fallback
     assert not facts(answer(note)).fallback
+
+
+def test_a_transcript_tells_which_tools_were_called_and_where_the_session_works() -> None:
+    lines = [record("session", cwd="/w/a"), call("exec"), call("read"), call("exec"), answer()]
+    assert (facts(*lines).tools, facts(*lines).cwd) == (frozenset({"exec", "read"}), "/w/a")
+    assert (facts(answer()).tools, facts(answer()).cwd) == (frozenset(), "")
+    assert facts(record("session"), record("session", cwd=None)).cwd == ""
+    assert facts(record("session", cwd="/w/\ud800")).cwd == "/w/?"
+
+
+def test_the_names_of_tools_are_bounded() -> None:
+    names = [f"tool_{number}" for number in range(3 * MAX_TOOLS)]
+    seen = facts(*map(call, names))
+    assert MAX_TOOLS <= len(seen.tools) < 2 * MAX_TOOLS
+    assert seen.tool_calls == len(names)
+    content = [{"type": "toolCall", "name": name, "arguments": {}} for name in names]
+    assert len(facts(message("assistant", content)).tools) == MAX_TOOLS
 
 
 def test_an_event_says_when_it_was_written() -> None:

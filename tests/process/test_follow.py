@@ -83,6 +83,21 @@ async def test_a_big_file_comes_in_chunks(path: Path) -> None:
             assert await follower.read() == b""
 
 
+async def test_what_nobody_wants_can_be_skipped_but_for_its_end(path: Path) -> None:
+    async with Follower(path) as follower:
+        with fail_after(5):
+            assert follower.skip(4) == 0
+            append(path, b"head")
+            assert await follower.read() == b"head"
+            assert follower.skip(4) == 0
+            append(path, b"middle" * CHUNK_BYTES + b"tail")
+            assert follower.skip(4) == 6 * CHUNK_BYTES
+            assert await follower.read() == b"tail"
+            overwrite(path, b"new")
+            assert follower.skip(4) == 0
+            assert await follower.read() == b"new"
+
+
 async def test_a_truncated_file_is_read_from_its_beginning(path: Path) -> None:
     append(path, b"a long beginning")
     async with Follower(path) as follower:

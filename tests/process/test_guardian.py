@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,7 +18,7 @@ from anyio import fail_after
 
 from pinchbench.process import guardian
 from pinchbench.process.guardian import Tree, spawn
-from pinchbench.process.supervise import GUARDIAN
+from pinchbench.process.guardians import GUARDIAN, job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,9 +34,8 @@ SETTINGS = {
     "output_limit_bytes": 1_000_000,
     "max_processes": 0,
     "gap_s": 60.0,
-    "subreaper": True,
-    "drop_lc_ctype": True,
 }
+ENV = {"PATH": os.environ["PATH"]}
 DEAF = """
 import signal, time
 from present import present
@@ -49,29 +49,32 @@ class Talk:
     """A guardian and the runner's end of its socket."""
 
     def __init__(self, stage: Stage, argv: Sequence[str], **settings: object) -> None:
-        """Start it."""
+        """Start it, and give it its first job."""
+        self._stage = stage
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
-        with theirs, stage.stdout.open("wb") as out, stage.stderr.open("wb") as err:
+        with theirs:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    GUARDIAN,
-                    str(theirs.fileno()),
-                    json.dumps({**SETTINGS, **settings}),
-                    *argv,
-                ],
+                [sys.executable, "-I", "-S", GUARDIAN, str(theirs.fileno()), "guardian"],
                 stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                cwd=stage.folder,
-                env={"PATH": os.environ["PATH"], guardian.MARKER: stage.marker},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={guardian.MARKER: stage.marker},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
         self._held = b""
+        self.say(self.job(argv, **settings))
+
+    def job(self, argv: Sequence[str], **settings: object) -> bytes:
+        return job(
+            argv,
+            {**ENV, guardian.MARKER: self._stage.marker},
+            cwd=self._stage.folder,
+            files=(Path(os.devnull), self._stage.stdout, self._stage.stderr),
+            settings={**SETTINGS, **settings},
+        )
 
     def say(self, words: bytes) -> None:
         self.socket.sendall(words)
@@ -87,6 +90,8 @@ class Talk:
         return message
 
     async def silence(self) -> None:
+        """Wait until it is gone, with no word more; it goes when it is told that nothing comes."""
+        self.socket.shutdown(socket.SHUT_WR)
         await anyio.wait_readable(self.socket)
         assert self._held + self.socket.recv(65536) == b""
 
@@ -481,12 +486,12 @@ def test_a_signal_to_one_that_has_gone_is_fine() -> None:
 
 def test_spawn_gives_the_reason_of_a_failure(stage: Stage) -> None:
     with pytest.raises(PermissionError) as caught:
-        spawn([str(stage.folder)])
+        spawn([str(stage.folder)], ENV)
     assert caught.value.filename == str(stage.folder)
 
 
 def test_the_tree_adds_up_what_it_reaps() -> None:
-    tree = Tree(spawn(["sh", "-c", "exit 7"]), subreaper=True)
+    tree = Tree(spawn(["sh", "-c", "exit 7"], ENV), subreaper=True)
     os.waitid(os.P_PID, tree.pid, os.WEXITED | os.WNOWAIT)
     assert not tree.alive()
     assert tree.status is not None

@@ -7,18 +7,30 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from anyio import fail_after, to_thread
+from anyio import create_task_group, fail_after, to_thread
 
 from pinchbench.process import leftovers
-from pinchbench.process.leftovers import MARKER, RUNNER, end_marked, end_orphaned, find_marked, identity, is_alive
+from pinchbench.process.leftovers import (
+    MARKER,
+    RUNNER,
+    end_marked,
+    end_orphaned,
+    end_within,
+    find_marked,
+    identity,
+    is_alive,
+)
+from pinchbench.process.supervise import Leave, supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from pathlib import Path
 
     from process.conftest import RollCall, Stage
 
@@ -340,3 +352,79 @@ class TestOrphans:
             await roll.all_gone()
             assert await to_thread.run_sync(looking.wait) == 7
             assert await to_thread.run_sync(other.wait) == -signal.SIGKILL
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+class TestWithin:
+    """What one trial has left below a server that goes on, such as a gateway that other trials use as well."""
+
+    @asynccontextmanager
+    async def serving(self, stage: Stage, script: str) -> AsyncIterator[tuple[Path, Path]]:
+        """Run a server with two trials' folders, `$ours` and `$theirs`; it starts what `script` says and stays."""
+        ours, theirs = (stage.folder / name for name in ("trial", "trial.attempt-2"))
+        for folder in (ours, theirs):
+            folder.mkdir()
+        spec = stage.spec(stage.bash(f"ours={ours} theirs={theirs}\n{script}\nexec {{stay}} server"))
+        leave = Leave()
+        with fail_after(30):
+            async with create_task_group() as group:
+                group.start_soon(partial(supervise, spec, timeout_s=60, leave=leave))
+                yield ours, theirs
+                leave.stop.set()
+            await stage.roll.all_gone()
+
+    @pytest.mark.parametrize(
+        "how",
+        [
+            "(cd $ours && exec {stay} left) &",
+            "(mkdir $ours/deep && cd $ours/deep && exec {stay} left) &",
+            "(cd / && PWD=$ours exec {stay} left) &",
+            "(cd / && export TARGET=$ours/out.txt && exec setsid {stay} left) &",
+            "(cd $ours && (exec setsid env -i {stay} left &)); :",
+            "(cd $ours && trap '' TERM && exec {stay} left) &",
+        ],
+        ids=["folder", "below", "pwd", "variable", "orphan", "no-term"],
+    )
+    async def test_ends_what_works_in_the_folder_and_nobody_else(
+        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], how: str
+    ) -> None:
+        script = f"{how}\n(cd $theirs && exec {{stay}} another) &"
+        async with self.serving(stage, script) as (ours, _):
+            users = start(["env", "-C", str(ours), *stage.stay.split(), "users"], "somebody")
+            pids = await roll.present(4)
+            ended = await to_thread.run_sync(end_within, stage.marker, ours, 0.3)
+            assert pids["left"] in dict(ended)
+            assert "stay.py left" in dict(ended)[pids["left"]]
+            assert not {pids["another"], pids["server"], users.pid} & dict(ended).keys()
+            assert {name: lives(pid) for name, pid in pids.items()} == {
+                "left": False,
+                "another": True,
+                "server": True,
+                "users": True,
+            }
+            assert await to_thread.run_sync(end_within, stage.marker, ours, 0.3) == []
+            users.kill()
+
+    async def test_ends_what_they_started_elsewhere(self, stage: Stage, roll: RollCall) -> None:
+        script = "(cd $ours; (cd / && exec env -i {stay} child) & exec {stay} parent) &"
+        async with self.serving(stage, script) as (ours, theirs):
+            pids = await roll.present(3)
+            assert await to_thread.run_sync(end_within, stage.marker, theirs, 0.3) == []
+            ended = await to_thread.run_sync(end_within, stage.marker, ours, 0.3)
+            assert {pids["parent"], pids["child"]} <= dict(ended).keys()
+            assert [name for name, pid in pids.items() if lives(pid)] == ["server"]
+
+    async def test_touches_nobody_of_another_marker(
+        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+    ) -> None:
+        child = start([*stage.stay.split(), "one"], f"{stage.marker}0")
+        with fail_after(10):
+            await roll.present()
+            assert await to_thread.run_sync(end_within, stage.marker, stage.folder, 0.1) == []
+        assert child.poll() is None

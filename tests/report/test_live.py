@@ -34,7 +34,8 @@ from pinchbench.model import (
     Usage,
 )
 from pinchbench.report.live import LiveView
-from pinchbench.report.summary import print_plan, print_summary
+from pinchbench.report.plan import print_plan
+from pinchbench.report.summary import print_summary
 from pinchbench.results.aggregate import aggregate
 
 if TYPE_CHECKING:

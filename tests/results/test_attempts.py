@@ -1,11 +1,11 @@
-"""Which attempt at a trial counts, and what the next one is called."""
+"""Which attempt at a trial counts."""
 
 from __future__ import annotations
 
 import pytest
 
 from pinchbench.model import GradingType, Outcome, Reason, TrialKey
-from pinchbench.results.attempts import next_attempts, promised_retries, trial_attempts
+from pinchbench.results.attempts import promised_retries, trial_attempts
 from pinchbench.results.facts import TaskFacts
 from pinchbench.results.records import Record, RunResumed, TrialFinished, TrialStarted
 
@@ -57,23 +57,16 @@ def test_the_first_attempt_is_the_first_one_that_ended_by_itself() -> None:
     assert trial_attempts(ended(Reason.INTERRUPTED))[KEY].first.reason is Reason.INTERRUPTED
 
 
-def test_what_was_run_with_an_earlier_state_of_the_task_counts_no_more_but_keeps_its_number() -> None:
+def test_what_was_run_with_an_earlier_state_of_the_task_counts_no_more() -> None:
     records = [*ended(Reason.COMPLETED), resumed(task_a="new")]
     assert trial_attempts(records) == {}
-    assert next_attempts(records) == {KEY: 2}
     records += ended(Reason.TIMED_OUT, digest="new", number=2)
     assert trial_attempts(records)[KEY].counting.reason is Reason.TIMED_OUT
-    assert next_attempts(records) == {KEY: 3}
 
 
 def test_a_change_of_another_task_changes_nothing() -> None:
     records = [*ended(Reason.COMPLETED), resumed(task_b="new")]
     assert trial_attempts(records)[KEY].counting.reason is Reason.COMPLETED
-
-
-def test_an_interrupted_attempt_is_made_again_under_its_number() -> None:
-    assert next_attempts(ended(Reason.INTERRUPTED)) == {}
-    assert next_attempts(ended(Reason.PROVIDER_ERROR, Reason.INTERRUPTED)) == {KEY: 2}
 
 
 def test_a_retry_that_was_promised_and_not_made_is_still_to_come() -> None:

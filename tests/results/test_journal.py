@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from pinchbench.errors import ResultsError
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
-from pinchbench.results.journal import MAX_GROUP, MAX_RECORD_BYTES, Journal, JournalWriter, read_journal, write_records
+from pinchbench.results.journal import MAX_GROUP, Journal, JournalWriter, read_journal, write_records
+from pinchbench.results.reading import MAX_RECORD_BYTES
 from pinchbench.results.records import (
     GradeGiven,
     Record,

@@ -218,6 +218,18 @@ async def test_how_a_run_is_made_may_change_without_asking(tmp_path: Path) -> No
     assert json.loads(result.path.read_text("utf-8"))["changes"] == []
 
 
+async def test_a_resumed_run_keeps_its_seed_and_so_the_order_of_what_is_left(tmp_path: Path) -> None:
+    config = replace(a_run(tmp_path, {f"task_{number}": "Write out.txt." for number in range(4)}), seed=2)
+    with fail_after(RUN_LIMIT_S):
+        whole = await run_benchmark(config)
+        order = started(config)
+        die_after(config, is_end_of(order[0]))
+        result = await resume(again(config))
+    assert order != sorted(order)
+    assert started(config)[4:] == order[1:]
+    assert told(result) == told(whole)
+
+
 def test_options_that_make_another_plan_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="takes no runs, suite"):
         ResumeConfig(output_dir=tmp_path, settings={"suite": "core", "runs": 2})

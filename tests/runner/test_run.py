@@ -16,6 +16,7 @@ from fakes import calls, fake_openclaw, living, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.model import (
     Event,
+    Outcome,
     OutputLine,
     Reason,
     RunBegan,
@@ -29,7 +30,15 @@ from pinchbench.model import (
 from pinchbench.openclaw.home import PrivateHome
 from pinchbench.openclaw.transcript import parse_line
 from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.records import (
+    GradeGiven,
+    Record,
+    RunFinished,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+    encode,
+)
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.prepare import prepare
 
@@ -40,7 +49,6 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from fakes import Guest
-    from pinchbench.model import Outcome
     from pinchbench.runner.finish import Result
 
 pytestmark = pytest.mark.anyio
@@ -227,6 +235,38 @@ def test_a_plan_repeats_the_whole_suite(tmp_path: Path) -> None:
     trials = prepare(config).trials
     assert [str(trial.key) for trial in trials] == ["task_a", "task_b", "task_a@2", "task_b@2"]
     assert {trial.timeout_s for trial in trials} == {60}
+
+
+async def test_what_is_expected_to_take_longest_is_started_first_and_the_result_stays_in_the_plans_order(
+    tmp_path: Path,
+) -> None:
+    prompts = {"task_00_sanity": "Hi", "task_a": "Hi", "task_b": "Hi", "task_c": "Hi"}
+    config = run_config(tmp_path, fake_openclaw(tmp_path), prompts)
+    before = config.output_dir / "mock-m1_20200101-000000-0000"
+    before.mkdir(parents=True)
+    took = {"task_a": 3.0, "task_b": 20.0, "task_c": 9.0}
+    outcomes = [
+        Outcome(
+            key=TrialKey(task_id=task_id, repetition=1), reason=Reason.COMPLETED, digest="", execution_time_s=took_s
+        )
+        for task_id, took_s in took.items()
+    ]
+    (before / "journal.jsonl").write_bytes(b"".join(encode(TrialFinished(outcome=one)) for one in outcomes))
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(config)
+    records = read_journal(result.folder / "journal.jsonl").records
+    order = [record.key.task_id for record in records if isinstance(record, TrialStarted)]
+    assert order == ["task_00_sanity", "task_b", "task_c", "task_a"]
+    plan = json.loads((result.folder / "run.json").read_text("utf-8"))["plan"]
+    assert [task_id for task_id, _ in plan] == sorted(prompts)
+    tasks = json.loads(result.path.read_text("utf-8"))["tasks"]
+    assert [task["task_id"] for task in tasks] == sorted(prompts)
+
+
+def test_an_output_folder_that_cannot_be_reached_is_no_matter_for_the_plan(tmp_path: Path) -> None:
+    config = replace(run_config(tmp_path, tmp_path, {"task_a": "a"}), output_dir=tmp_path / ("long" * 100))
+    prepared = prepare(config)
+    assert (len(prepared.attempts), prepared.expected_s) == (1, {})
 
 
 async def test_an_observer_hears_the_run_in_order(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from anyio import fail_after
+from anyio import Lock, fail_after
 
 from fakes import calls, fake_openclaw, run_config
-from pinchbench.config import Isolation
 from pinchbench.errors import OpenClawError
+from pinchbench.limits import Isolation
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.home import ensure_shared
 from pinchbench.runner.bench import run_benchmark
@@ -117,7 +117,7 @@ async def test_an_agent_with_another_model_is_refused_and_stays_as_it_was(
     openclaw = OpenClaw(program=program, version="2026.6.5")
     said = "with the model other/m2, not mock/m1.* `openclaw agents delete bench-mock-m1`"
     with fail_after(60), pytest.raises(OpenClawError, match=said):
-        await ensure_shared(openclaw, model="mock/m1", slot=1, link=tmp_path / "link", env=os.environ)
+        await ensure_shared(openclaw, model="mock/m1", slot=1, link=tmp_path / "link", env=os.environ, changes=Lock())
     assert path.read_bytes() == before
     assert calls(program) == [["agents", "list", "--json"]]
 
@@ -128,7 +128,9 @@ async def test_an_agent_whose_model_is_not_listed_is_kept(tmp_path: Path, user: 
     write_config(user, "jsonl", {"bench-mock-m1": {"workspace": str(tmp_path / "link"), **model}})
     openclaw = OpenClaw(program=program, version="2026.6.5")
     with fail_after(60):
-        home = await ensure_shared(openclaw, model="mock/m1", slot=1, link=tmp_path / "link", env=os.environ)
+        home = await ensure_shared(
+            openclaw, model="mock/m1", slot=1, link=tmp_path / "link", env=os.environ, changes=Lock()
+        )
     assert home.agent_id == "bench-mock-m1"
 
 

@@ -1,0 +1,41 @@
+"""What a command prints: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from pinchbench.errors import ResultsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def print_result(text: object, *, stands_in: Path | None = None) -> None:
+    """Print a result to stdout; a reader that has gone away is no error of ours.
+
+    Raises ResultsError for any other failure, a full disk above all.
+    """
+    try:
+        click.echo(text)
+    except OSError as error:
+        # so that the interpreter's last flush does not fail too
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        if isinstance(error, BrokenPipeError):
+            return
+        kept = f"; it stands in {stands_in}" if stands_in else ""
+        raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
+
+
+def say(text: str) -> None:
+    """Print to stderr, without control characters; one that can't be written to changes nothing."""
+    from pinchbench.report.text import plain_lines  # noqa: PLC0415 - `--help` must not wait for it
+
+    with suppress(OSError):
+        click.echo(plain_lines(text), err=True)

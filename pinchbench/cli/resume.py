@@ -1,0 +1,91 @@
+"""`resume`: what is left of a run that was ended early."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pinchbench import limits
+from pinchbench.cli.options import CONTEXT, FOLDER, option, take_judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def _setting(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
+    """An option of a resumed run: what the run was started with holds where it is not given, not the environment."""
+    return click.option(*names, **{"default": None, **settings})
+
+
+_RESUME_SETTINGS = (
+    _setting("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), help="Trials at once."),
+    _setting("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw."),
+    _setting("--tasks-dir", type=FOLDER, help="Where the suite is now."),
+    _setting("--run-root", type=FOLDER, help="Where workspaces go."),
+    _setting("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), help="Retries of a trial."),
+    _setting("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="For the whole run."),
+    _setting("--max-tokens", type=click.IntRange(1), metavar="N", help="For the whole run."),
+    _setting("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="From now on."),
+    _setting("--model", help="Another model than the run's needs --accept-changes."),
+    _setting("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="Another value than the run's needs --accept-changes."),
+    _setting("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True),
+             help="Another value than the run's needs --accept-changes."),
+    _setting("--base-url", metavar="URL", help="Another value than the run's needs --accept-changes."),
+    _setting("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key."),
+    _setting("--judge", metavar="MODEL", help="Another judge than the run's needs --accept-changes; so do its options."),
+    _setting("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
+    _setting("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
+    _setting("--judge-votes", type=click.IntRange(1, limits.MAX_VOTES), help="How often the judge is asked."),
+    _setting("--judge-concurrency", type=click.IntRange(1, limits.MAX_JUDGE_CONCURRENCY), help="Calls at once."),
+    _setting("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
+    _setting("--retry-timeouts", is_flag=True, help="Another value than the run's needs --accept-changes."),
+    _setting("--no-fail-fast", is_flag=True, help="Go on whatever fails."),
+    _setting("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come."),
+)  # fmt: skip
+
+
+def _resume_settings(command: Callable[..., None]) -> Callable[..., None]:
+    for one in reversed(_RESUME_SETTINGS):
+        command = one(command)
+    return command
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--accept-changes", is_flag=True, help="Go on although tasks, settings or releases are others now.")
+@_resume_settings
+@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+        help="Where RUN is looked for.")  # fmt: skip
+@option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
+def resume(
+    *,
+    run: str | None,
+    accept_changes: bool,
+    output_dir: Path,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Go on with a run that was ended early, whatever ended it.
+
+    RUN is a run's id, its folder, or its results file; without it, the newest unfinished run. Trials that have
+    finished are not run again. Settings are those of the run, unless given here; the environment changes none.
+
+    \b
+    pinchbench-async resume
+    pinchbench-async resume 20260102-030405-9f3a --concurrency 8 --max-cost 20
+    """  # noqa: D301 - as above
+    from pinchbench.cli.watch import leave, watch  # noqa: PLC0415 - `--help` must not wait for all that a run needs
+    from pinchbench.config import ResumeConfig  # noqa: PLC0415 - as above
+    from pinchbench.runner.resume import resume as go_on  # noqa: PLC0415 - as above
+
+    judge = take_judge(options)
+    settings = {name: value for name, value in options.items() if value is not None and value is not False}
+    if settings.pop("no_fail_fast", False):
+        settings["fail_fast"] = False
+    if judge is not None:
+        settings["judge"] = judge
+    config = ResumeConfig(run=run, output_dir=output_dir, accept_changes=accept_changes, settings=settings)
+    leave(watch(partial(go_on, config)), as_json=as_json)

@@ -1,0 +1,154 @@
+"""`run`, the default command: a suite on one model, or what would be run."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pinchbench import limits
+from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, judge_options, option, take_judge
+from pinchbench.cli.output import print_result, say
+
+if TYPE_CHECKING:
+    from pinchbench.config import RunConfig
+
+
+@click.command(context_settings=CONTEXT)
+@option("--model", required=True, help="Model as OpenClaw names it, such as anthropic/claude-sonnet-4. Built in,"
+        " without a provider: demo/oracle plays the solutions, demo/null does nothing.")  # fmt: skip
+@option("--suite", default="all", show_default=True,
+        help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
+@TASKS_DIR
+@option("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), default=1, show_default=True,
+        help="Trials at once, each with an OpenClaw of its own (about 1 GB of memory each).")  # fmt: skip
+@option("--runs", type=click.IntRange(1, limits.MAX_RUNS), default=1, show_default=True,
+        help="Repetitions of each task.")  # fmt: skip
+@option("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True), default=1.0,
+        show_default=True, help="Scales every task's time limit.")  # fmt: skip
+@option("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="OpenClaw's thinking level.")
+@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+        help="Where results go.")  # fmt: skip
+@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+        help="Where workspaces go; they are kept.")  # fmt: skip
+@option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw (default: the one on PATH, else the newest that"
+        " `pinchbench-async openclaw install` installed).")  # fmt: skip
+@option("--isolation", type=click.Choice([one.value for one in limits.Isolation]), default="auto",
+        show_default=True, help="private: an OpenClaw state of its own for each trial. gateway: one private OpenClaw gateway"
+        " for all. auto: one of these two. shared: agents in your own ~/.openclaw, through your gateway.")  # fmt: skip
+@option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for the model's provider.")
+@option("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key.")
+@judge_options
+@option("--pass-threshold", type=click.FloatRange(0, 1, min_open=True), default=limits.DEFAULT_PASS_THRESHOLD,
+        show_default=True, help="The score from which a trial counts as passed.")  # fmt: skip
+@option("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), default=2, show_default=True,
+        help="How often a trial is tried again that says nothing about the model.")  # fmt: skip
+@option("--retry-timeouts", is_flag=True, help="Try trials again that timed out, as well.")
+@option("--no-fail-fast", is_flag=True, help="Neither pause nor end the run when trials fail alike for reasons that say"
+        " nothing about the model.")  # fmt: skip
+@option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="End the run before it costs more,"
+        " the judge included.")  # fmt: skip
+@option("--max-tokens", type=click.IntRange(1), metavar="N", help="End the run before it uses more tokens.")
+@option("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="End the run after this time.")
+@option("--seed", type=click.IntRange(0, limits.MAX_SEED), metavar="N", help="Shuffle the trials that are expected to take"
+        " equally long; the same number gives the same order.")  # fmt: skip
+@option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
+@option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")
+@option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
+@option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
+@option("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come.")
+def run(
+    *,
+    dry_run: bool,
+    as_json: bool,
+    no_upload: bool,
+    no_fail_fast: bool,
+    isolation: str,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Run a suite (the default command).
+
+    \b
+    pinchbench-async --model anthropic/claude-sonnet-4 --concurrency 4
+    pinchbench-async --model demo/oracle --suite core,task_05_outage_brief --runs 3
+    pinchbench-async --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.config import RunConfig  # noqa: PLC0415 - `--help` must not wait for it
+
+    judge = take_judge(options)
+    config = RunConfig(
+        **options,
+        judge=judge,
+        isolation=limits.Isolation(isolation),
+        upload=not no_upload,
+        fail_fast=not no_fail_fast,
+    )
+    if dry_run:
+        _show_plan(config, as_json=as_json)
+        return
+    from pinchbench.cli.watch import leave, watch  # noqa: PLC0415 - `--dry-run` must not wait for it
+    from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415 - as above
+
+    uploads = config.upload and not config.is_demo
+    result = watch(
+        partial(run_benchmark, config),
+        last_words="This release uploads nothing: the result stays on this machine." if uploads else "",
+    )
+    leave(result, as_json=as_json)
+
+
+def _show_plan(config: RunConfig, *, as_json: bool) -> None:
+    from pinchbench.runner.plan import makespan_s, worst_case_s  # noqa: PLC0415 - as above
+    from pinchbench.runner.prepare import prepare  # noqa: PLC0415 - as above
+
+    prepared = prepare(config)
+    for problem in prepared.skipped:
+        say(f"Left out: {problem}")
+    if prepared.unjudged:
+        say(prepared.unjudged)
+    trials = [attempt.trial for attempt in prepared.attempts]
+    expected_s = prepared.expected_s
+    longest = worst_case_s(trials, concurrency=prepared.slots)
+    likely: float | None = None
+    if expected_s:
+        likely = makespan_s([expected_s[trial.key.task_id] for trial in trials], slots=prepared.slots)
+    if as_json:
+        rows = [
+            {
+                "task_id": trial.key.task_id,
+                "repetition": trial.key.repetition,
+                "timeout_s": trial.timeout_s,
+                "expected_s": expected_s.get(trial.key.task_id),
+            }
+            for trial in trials
+        ]
+        print_result(
+            json.dumps(
+                {
+                    "model": config.model,
+                    "trials": rows,
+                    "slots": prepared.slots,
+                    "worst_case_s": longest,
+                    "expected_s": likely,
+                }
+            )
+        )
+        return
+    from pinchbench.report.console import report_console  # noqa: PLC0415 - `--json` must not wait for it
+    from pinchbench.report.plan import print_plan  # noqa: PLC0415 - as above
+
+    plan = io.StringIO()
+    console = report_console(plan, is_terminal=sys.stdout is not None and sys.stdout.isatty())
+    print_plan(
+        console,
+        trials,
+        concurrency=config.concurrency,
+        worst_case_s=longest,
+        expected_s=expected_s,
+        expected_run_s=likely,
+    )
+    print_result(plan.getvalue().rstrip("\n"))

@@ -1,0 +1,202 @@
+"""`tasks`: what a suite's tasks are, whether they are right, and a new one to begin with."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pinchbench import limits
+from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, judge_options, option, take_judge
+from pinchbench.cli.output import print_result, say
+from pinchbench.errors import SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pinchbench.model import Rehearsed, Suite, Task
+    from pinchbench.suite.solution import Solution
+
+GRADINGS = ("automated", "llm_judge", "hybrid")  # those of GradingType, whose module `--help` must not wait for
+
+
+@click.group(context_settings=CONTEXT)
+def tasks() -> None:
+    """Look at the tasks of a suite and check them."""
+
+
+@tasks.command("list", context_settings=CONTEXT)
+@TASKS_DIR
+@option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--markdown", is_flag=True, help="Print a Markdown table, with what each task measures; core tasks are bold.")
+def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: bool) -> None:
+    """List the tasks, one a line."""
+    from dataclasses import replace  # noqa: PLC0415 - `--help` must not wait for what a command needs
+
+    from pinchbench.report.text import plain  # noqa: PLC0415 - as above
+    from pinchbench.suite.select import select_tasks  # noqa: PLC0415 - as above
+    from pinchbench.suite.table import suite_table  # noqa: PLC0415 - as above
+
+    if markdown and as_json:
+        raise click.UsageError("--json and --markdown are two forms; name one of them.")
+    loaded = _load(tasks_dir)
+    chosen = select_tasks(loaded, suite)
+    if markdown:
+        print_result(suite_table(replace(loaded, tasks=chosen)).rstrip("\n"))
+        return
+    if as_json:
+        keys = ("task_id", "name", "category", "timeout_s")
+        rows = [
+            {**{key: getattr(task, key) for key in keys}, "grading_type": task.grading_type.value} for task in chosen
+        ]
+        print_result(json.dumps(rows))
+        return
+    table = [(task.task_id, plain(task.category), task) for task in chosen]
+    id_width = max(len(task_id) for task_id, _, _ in table)
+    category_width = max(len(category) for _, category, _ in table)
+    for task_id, category, task in table:
+        print_result(
+            f"{task_id:<{id_width}}  {category:<{category_width}}  {task.grading_type.value:<9}"
+            f"  {task.timeout_s:>4.0f} s  {plain(task.name)}"
+        )
+
+
+@tasks.command("show", context_settings=CONTEXT)
+@click.argument("task_id")
+@TASKS_DIR
+def tasks_show(*, task_id: str, tasks_dir: Path | None) -> None:
+    """Show one task as the agent and the graders see it."""
+    from pinchbench.report.text import plain, plain_lines  # noqa: PLC0415 - as above
+    from pinchbench.suite.select import find_task  # noqa: PLC0415 - as above
+
+    task = find_task(_load(tasks_dir), task_id)
+    print_result(f"{task.task_id}: {plain(task.name)}")
+    print_result(f"{plain(task.category)}, {task.grading_type.value}, {task.timeout_s:g} s")
+    for file in task.workspace_files:
+        print_result(f"file {plain(file.dest)}")
+    for number, turn in enumerate(task.turns, 1):
+        session = ", new session" if turn.new_session else ""
+        print_result(f"\nTurn {number}{session}:\n{plain_lines(turn.prompt)}")
+    for title, text in _sections(task):
+        print_result(f"\n{title}:\n{plain_lines(text)}")
+
+
+def _sections(task: Task) -> Iterator[tuple[str, str]]:
+    criteria = "\n".join(f"- {one}" for one in task.grading_criteria)
+    titled = (("Expected behavior", task.expected_behavior), ("Criteria", criteria), ("Check", task.automated_checks))
+    yield from ((title, text) for title, text in (*titled, ("Rubric", task.llm_judge_rubric)) if text)
+
+
+@tasks.command("check", context_settings=CONTEXT)
+@TASKS_DIR
+@option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
+@judge_options
+@option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw, for a judge that is an OpenClaw agent.")
+@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+        help="Where scripts are played.")  # fmt: skip
+@option("--json", "as_json", is_flag=True, help="Print JSON: one entry for each script that was played.")
+def tasks_check(
+    *,
+    tasks_dir: Path | None,
+    suite: str,
+    openclaw: str | None,
+    run_root: Path,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Check tasks without an agent: play their solutions and grade what they leave.
+
+    The solution must earn every point of the check, each near miss a score in the range it states, and doing nothing at
+    most 0.2. All that is wrong is named. Rubrics are tried only with --judge.
+
+    \b
+    pinchbench-async tasks check
+    pinchbench-async tasks check --tasks-dir mine --suite task_mine --judge openai/gpt-5
+    """  # noqa: D301 - as above
+    import anyio  # noqa: PLC0415 - as above
+
+    from pinchbench.cli.watch import INCOMPLETE  # noqa: PLC0415 - as above
+    from pinchbench.config import absolute_path  # noqa: PLC0415 - as above
+    from pinchbench.report import rehearsal as report  # noqa: PLC0415 - as above
+    from pinchbench.runner.rehearsal import rehearse  # noqa: PLC0415 - as above
+    from pinchbench.suite.select import select_tasks  # noqa: PLC0415 - as above
+
+    judge = take_judge(options)
+    loaded = _load(tasks_dir)
+    chosen = _with_solutions(loaded, select_tasks(loaded, suite))
+    width = max(len(task.task_id) for task, _ in chosen)
+
+    def show(results: Sequence[Rehearsed]) -> None:
+        if not as_json:
+            print_result(report.task_line(results, width=width))
+        if problems := report.problem_lines(results):
+            say(problems)
+
+    if judge is not None:
+        say(
+            f"Asking {judge.model} about each script of {sum(one.llm_judge_rubric is not None for one, _ in chosen)} tasks."
+        )
+    root = absolute_path(run_root, option="--run-root")
+    results = anyio.run(partial(rehearse, chosen, show=show, judge=judge, openclaw=openclaw, run_root=root, say=say))
+    if as_json:
+        print_result(json.dumps([report.record(one) for one in results]))
+    if wrong := report.wrong_tasks(results):
+        raise SuiteError(wrong)
+    if untried := report.untried_lines(results):
+        say(untried)
+        sys.exit(INCOMPLETE)
+    say(report.verdict(results, judged=judge is not None))
+
+
+def _with_solutions(suite: Suite, chosen: Iterable[Task]) -> list[tuple[Task, Solution | None]]:
+    """The tasks, each with its solution if it has one. Raises SuiteError, with all broken solutions."""
+    from pinchbench.suite.solution import load_solution  # noqa: PLC0415 - as above
+
+    solved = []
+    broken = []
+    for task in chosen:
+        try:
+            solved.append((task, load_solution(suite.root, task.task_id)))
+        except SuiteError as error:
+            broken.append(str(error))
+    if broken:
+        raise SuiteError("\n".join(broken))
+    return solved
+
+
+@tasks.command("new", context_settings=CONTEXT)
+@click.argument("task_id", metavar="ID")
+@option("--tasks-dir", type=FOLDER, default=Path("tasks"), show_default=True, help="The folder it is written to.")
+@option("--grading", type=click.Choice(GRADINGS), default="automated",
+             show_default=True, help="By a check, by a judge, or by both.")  # fmt: skip
+@option("--category", default="uncategorized", show_default=True, help="The task's category.")
+def tasks_new(*, task_id: str, tasks_dir: Path, grading: str, category: str) -> None:
+    """Write a new task to begin with: a task file, its solution and two near misses, small but whole.
+
+    \b
+    pinchbench-async tasks new task_50_refunds --tasks-dir mine --grading hybrid
+    pinchbench-async tasks check --tasks-dir mine
+    """  # noqa: D301 - as above
+    from pinchbench.model import GradingType  # noqa: PLC0415 - as above
+    from pinchbench.suite.skeleton import write_skeleton  # noqa: PLC0415 - as above
+
+    for path in write_skeleton(tasks_dir, task_id, grading=GradingType(grading), category=category):
+        print_result(path)
+    say(
+        f"Change both, and try them with: pinchbench-async tasks check --tasks-dir {shlex.quote(str(tasks_dir))} --suite {task_id}"
+    )
+
+
+def _load(tasks_dir: Path | None) -> Suite:
+    from pinchbench.config import absolute_path  # noqa: PLC0415 - as above
+    from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
+
+    if tasks_dir is None:
+        return load_suite(bundled_tasks_dir()).suite
+    return load_suite(absolute_path(tasks_dir, option="--tasks-dir")).suite

@@ -1,0 +1,38 @@
+"""What options may be and what they are when not given, and the names they know; `--help` waits for no more than these."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+MAX_CONCURRENCY = 64
+MAX_RUNS = 1000
+MAX_TIMEOUT_MULTIPLIER = 100.0
+MAX_VOTES = 25
+MAX_JUDGE_CONCURRENCY = 64
+MAX_INFRA_RETRIES = 20
+MAX_RETRY_DELAY_S = 3600.0
+MAX_SEED = 2**32 - 1
+DEFAULT_PASS_THRESHOLD = 0.8
+MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
+DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
+DEFAULT_OUTPUT_DIR = Path("results")
+ORACLE = "demo/oracle"
+DEMO_MODELS = (ORACLE, "demo/null")
+OPENCLAW_JUDGE = "openclaw:"
+JUDGE_PROVIDERS = {
+    # whose documentation says that it answers `POST {base_url}/chat/completions` as OpenAI does
+    "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+}
+THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
+
+
+class Isolation(StrEnum):
+    """Whose OpenClaw state the trials use, and how many share one."""
+
+    AUTO = "auto"
+    PRIVATE = "private"
+    GATEWAY = "gateway"
+    SHARED = "shared"

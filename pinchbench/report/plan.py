@@ -1,0 +1,79 @@
+"""What would be run, before anything is."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from pinchbench.report.text import duration, many, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from pinchbench.model import Trial
+
+GAP = "  "
+MIN_KEY_WIDTH = 12  # columns of a trial's name, in a terminal too narrow for all of it
+
+
+def print_plan(
+    console: Console,
+    trials: Sequence[Trial],
+    *,
+    concurrency: int,
+    worst_case_s: float,
+    expected_s: Mapping[str, float] = MappingProxyType({}),
+    expected_run_s: float | None = None,
+) -> None:
+    """What would be run, in the order in which it is started, and how long it can take at most.
+
+    `expected_s` says by task id, and `expected_run_s` for all of it, how long that takes going by earlier runs.
+    """
+    head, *rows = _lines(trials, expected_s, width=console.width)
+    # all rows as one text: a table of rich's takes longer than reading the suite
+    table = Text.assemble((head, "bold"), *(f"\n{row}" for row in rows))
+    console.print(table, no_wrap=True, overflow="ellipsis")
+    likely = "" if expected_run_s is None else f", and about {duration(expected_run_s)} going by earlier runs"
+    console.print(
+        f"{many(len(trials), 'trial')} on {many(min(concurrency, len(trials)), 'slot')}; the agents take at most"
+        f" {duration(worst_case_s)} (all limits used up){likely}. Nothing was started."
+    )
+
+
+def _lines(trials: Sequence[Trial], expected_s: Mapping[str, float], *, width: int) -> list[str]:
+    """The head and a line a trial; the trials' names are cut where the terminal is too narrow for all columns."""
+    names = ["trial", "category", "grading"]
+    numbers = ["files", "turns", "limit", *(["expected"] if expected_s else [])]
+    rows = [[*names, *numbers], *(_row(trial, expected_s) for trial in trials)]
+    widths = [max(cell_len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    others = sum(widths[1:]) + len(GAP) * len(widths[1:])
+    if widths[0] > (room := max(MIN_KEY_WIDTH, width - others)):
+        widths[0] = room
+        for row in rows:
+            if cell_len(row[0]) > room:
+                row[0] = set_cell_size(row[0], room - 1) + "…"
+    lines = []
+    for row in rows:
+        cells = [set_cell_size(cell, columns) for cell, columns in zip(row, widths, strict=True)]
+        cells[len(names) :] = [cell.rjust(columns) for cell, columns in zip(row, widths, strict=True)][len(names) :]
+        lines.append(GAP.join(cells).rstrip())
+    return lines
+
+
+def _row(trial: Trial, expected_s: Mapping[str, float]) -> list[str]:
+    task = trial.task
+    expected = [duration(expected_s[task.task_id]) if task.task_id in expected_s else ""] if expected_s else []
+    return [
+        plain(str(trial.key)),
+        plain(task.category),
+        task.grading_type.value,
+        str(len(task.workspace_files)),
+        str(len(task.turns)),
+        duration(trial.timeout_s),
+        *expected,
+    ]

@@ -1,0 +1,301 @@
+"""What a long journal costs: to scan it when the run is resumed, to write it, and to make it durable.
+
+`python tests/bench/journal.py [--outcomes 100000] [--rounds 2] [--records 20000]` writes the journal of a run of so many
+trials, each with its start and its grade, as a run does, and prints two tables: CPU seconds of what `resume` makes of it
+beside reading its bytes and decoding its lines, and records a second with `fsync` and without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import anyio
+from anyio import create_task_group
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from bench.measure import Spread, interleave, machine, print_table, ratio
+from fakes import make_suite
+from pinchbench.config import ResumeConfig, RunConfig
+from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, Usage
+from pinchbench.results.journal import JournalWriter, read_journal
+from pinchbench.results.records import (
+    GradeGiven,
+    RunFinished,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+    decode,
+    encode,
+)
+from pinchbench.results.standing import Standing
+from pinchbench.results.store import create_run, write_json
+from pinchbench.runner import resume
+from pinchbench.runner.handover import hand_over, recording
+from pinchbench.runner.plan import plan_trials
+from pinchbench.runner.provenance import provenance
+from pinchbench.suite.load import load_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pinchbench.model import Event, Trial
+    from pinchbench.results.records import Record
+
+TASKS = 100
+PRODUCERS = 16
+PACE_S = 0.01  # between two records of a busy run
+MB = 1_000_000
+ENDS = 1_780_000_000.0  # seconds since the epoch
+
+
+def records_of(trial: Trial, number: int) -> Iterator[Record]:
+    """What a trial of a hybrid task leaves in the journal."""
+    key, at = trial.key, ENDS + number * 1.73
+    digest = hashlib.sha256(key.task_id.encode()).hexdigest()
+    points = {f"criterion_{which}": 1.0 for which in range(5)}
+    judged = {f"part_{which}": 0.5 for which in range(3)}
+    yield TrialStarted(key=key, slot=number % PRODUCERS + 1, attempt=1, at=at)
+    yield TrialFinished(
+        outcome=Outcome(
+            key=key,
+            reason=Reason.COMPLETED,
+            digest=digest,
+            slot=number % PRODUCERS + 1,
+            exit_code=0,
+            started_at=at,
+            ended_at=at + 61.23,
+            execution_time_s=60.123,
+            setup_s=0.012,
+            timeout_s=300.0,
+            agent_id="bench-mock-m1-1",
+            session_ids=(f"{key.task_id}_{at:.0f}",),
+            store="sqlite",
+            workspace=f"/tmp/pinchbench/20260102-030405-9f3a/{key.folder}",
+            evidence=f"trials/{key.task_id}/{key.repetition}",
+            transcript_length=34,
+            tool_calls=12,
+            models=("provider/a-model",),
+            usage=Usage(requests=13, input_tokens=123_456, output_tokens=2345, total_tokens=125_801, cost_usd=0.1234),
+            cpu_s=27.123,
+            peak_rss_bytes=412_345_678,
+            level="guardian",
+        )
+    )
+    yield GradeGiven(
+        grade=Grade(
+            key=key,
+            grading_type=GradingType.HYBRID,
+            score=0.75,
+            breakdown={f"automated.{name}": value for name, value in points.items()}
+            | {f"llm_judge.{name}": value for name, value in judged.items()},
+            check=CheckGrade(score=1.0, breakdown=points, duration_s=0.123, cpu_s=0.1),
+            judge=JudgeGrade(
+                score=0.5,
+                breakdown=judged,
+                model="judge-1",
+                prompt_version="1-abcdef",
+                votes=(0.5,),
+                usage=Usage(requests=1, input_tokens=1234, output_tokens=123, total_tokens=1357),
+                latency_s=3.2,
+                calls=1,
+            ),
+            digest=digest,
+            graded_at=at + 64.5,
+        )
+    )
+
+
+class Bench:
+    """A run of so many trials, all of them done, and the functions that are measured."""
+
+    def __init__(self, folder: Path, outcomes: int) -> None:
+        """Write the files of the run below `folder`."""
+        prompts = {f"task_{number:02d}_with_a_usual_name": "Do it." for number in range(TASKS)}
+        self.config = RunConfig(model="mock/m1", tasks_dir=make_suite(folder, prompts), output_dir=folder / "results")
+        suite = load_suite(folder / "tasks").suite
+        self.trials = plan_trials(suite.tasks, runs=-(-outcomes // TASKS), timeout_multiplier=1.0)[:outcomes]
+        self.files = create_run(self.config.output_dir, "mock-m1_20260102-030405-9f3a")
+        facts = provenance(
+            config=self.config,
+            suite=suite,
+            trials=self.trials,
+            run_id="20260102-030405-9f3a",
+            created_at=ENDS,
+            releases={},
+            agents=[],
+            skipped=[],
+        )
+        write_json(self.files.provenance, facts)
+
+    def records(self) -> Iterator[Record]:
+        """All that the run writes down."""
+        yield RunStarted(run_id="20260102-030405-9f3a", model="mock/m1", at=ENDS, trials=len(self.trials))
+        for number, trial in enumerate(self.trials):
+            yield from records_of(trial, number)
+        yield RunFinished(at=ENDS)
+
+    def json_lines(self) -> None:
+        """Decode each line with the standard library."""
+        with self.files.journal.open("rb") as file:
+            for line in file:
+                json.loads(line)
+
+    def msgspec_lines(self) -> None:
+        """Decode each line as a record."""
+        with self.files.journal.open("rb") as file:
+            for line in file:
+                decode(line)
+
+    def scan(self) -> None:
+        """Find out what is left of the plan."""
+        standing = Standing(self.files.journal)
+        assert not standing.left([(trial.key.task_id, trial.key.repetition) for trial in self.trials]).keys
+
+    def prepare(self) -> None:
+        """All that `resume` does before it starts anything, the suite included."""
+        with JournalWriter(self.files.journal, go_on=True) as writer:
+            config = ResumeConfig(run=str(self.files.folder), output_dir=self.config.output_dir)
+            resume._prepare(config, self.files, writer)
+
+
+def cpu_s(call: Callable[[], object]) -> float:
+    """CPU seconds of a call."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def bytes_written() -> int:
+    """What this process has handed to the system so far, to files of any kind."""
+    lines = Path("/proc/self/io").read_text("utf-8").splitlines()
+    return int(dict(line.split(": ") for line in lines)["wchar"])
+
+
+async def record(path: Path, records: list[Record], *, pace_s: float = 0.0) -> list[float]:
+    """Let producers hand over records as a run does; return how long each took to be acknowledged, in seconds."""
+    handed: dict[int, float] = {}
+    waited: list[float] = []
+
+    def acknowledged(_: Event) -> None:
+        waited.append(time.monotonic() - handed[len(waited)])
+
+    async def produce(turn: int, stream: object) -> None:
+        with stream.clone() as own:  # type: ignore[attr-defined]
+            for one in records[turn::PRODUCERS]:
+                await anyio.sleep(pace_s * PRODUCERS)
+                handed[len(handed)] = time.monotonic()
+                hand_over(own, one)
+
+    with JournalWriter(path) as journal:
+        async with recording(journal, acknowledged) as stream, create_task_group() as producers:
+            for turn in range(PRODUCERS):
+                producers.start_soon(produce, turn, stream)
+    return waited
+
+
+def throughput(folder: Path, records: list[Record], *, durable: bool, pace_s: float, waits: list[float]) -> float:
+    """Acknowledged records a second."""
+    path = folder / "durability.jsonl"
+    with ExitStack() as stack:
+        if not durable:
+            stack.enter_context(mock.patch.object(os, "fsync", return_value=None))
+        began = time.monotonic()
+        waited = anyio.run(partial(record, path, records, pace_s=pace_s))
+        took_s = time.monotonic() - began
+    waits[:] = waited
+    path.unlink()
+    return len(waited) / took_s
+
+
+def write_and_scan(folder: Path, *, outcomes: int, rounds: int) -> None:
+    """Print what a journal of so many outcomes takes."""
+    bench = Bench(folder, outcomes)
+    record_bytes = 0
+    before = bytes_written()
+    with JournalWriter(bench.files.journal) as journal:
+        group: list[Record] = []
+        for one in bench.records():
+            group.append(one)
+            record_bytes += len(encode(one))
+            if len(group) == 256:
+                journal.append(group)
+                group = []
+        journal.append(group)
+    written = bytes_written() - before
+    contenders: dict[str, Callable[[], object]] = {
+        "reading the bytes": bench.files.journal.read_bytes,
+        "decoding each line with json": bench.json_lines,
+        "decoding each line as a record": bench.msgspec_lines,
+        "what is left of the plan (the scan)": bench.scan,
+        "resume until it starts something": bench.prepare,
+        "reading it whole, for the result": partial(read_journal, bench.files.journal),
+    }
+    figures = interleave(rounds, {name: partial(cpu_s, call) for name, call in contenders.items()})
+    yardstick = figures["decoding each line as a record"]
+    print_table(
+        f"A journal of {outcomes} outcomes, each with its start and its grade: {written / MB:.0f} MB",
+        ("", "CPU seconds", "of decoding"),
+        [(name, Spread.of(took).text(), ratio(took, yardstick).text()) for name, took in figures.items()],
+        note=f"Bytes written: {written / record_bytes:.3f} × the records. {machine()}",
+    )
+
+
+def make_durable(folder: Path, *, records: int, rounds: int) -> None:
+    """Print what `fsync` costs."""
+    bench = Bench(folder, records // 3)
+    rows = []
+    for name, pace_s, count in (
+        (f"{PRODUCERS} producers, flat out", 0.0, records),
+        (f"{PRODUCERS} producers, {1 / PACE_S:.0f} a second", PACE_S, min(records, 300)),
+    ):
+        made = list(bench.records())[:count]
+        # only what is acknowledged to the observer
+        made = [one for one in made if isinstance(one, TrialFinished | GradeGiven)]
+        waits: dict[bool, list[float]] = {True: [], False: []}
+        figures = interleave(
+            rounds,
+            {
+                str(durable): partial(throughput, folder, made, durable=durable, pace_s=pace_s, waits=waits[durable])
+                for durable in (True, False)
+            },
+        )
+        slowest = sorted(waits[True])[int(len(waits[True]) * 0.99)]
+        rows.append(
+            (
+                name,
+                Spread.of(figures["True"]).text(0),
+                Spread.of(figures["False"]).text(0),
+                ratio(figures["True"], figures["False"]).text(),
+                f"{1000 * slowest:.0f}",
+            )
+        )
+    columns = ("", "records/s", "without fsync", "of that", "99 % acknowledged within, ms")
+    print_table("Records on their way to the disk", columns, rows, note=machine())
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="What a long journal costs.")
+    parser.add_argument("--outcomes", type=int, default=100_000, help="trials in the journal (default: 100000)")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of each (default: 2)")
+    parser.add_argument("--records", type=int, default=30_000, help="records that are made durable (default: 30000)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="journal-") as name:
+        make_durable(Path(name) / "durable", records=options.records, rounds=2 * options.rounds + 1)
+        write_and_scan(Path(name) / "long", outcomes=options.outcomes, rounds=options.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,338 @@
+"""What does a trial cost beside its agent?
+
+`python tests/bench/overhead.py [--trials 200,1000] [--rounds 3] [--concurrency 16] [--inspect PATH]` makes whole runs
+whose agent does nothing but leave a transcript: workspace, guardian, followers, journal and kept evidence are real. They
+take turns with `xargs -P` that starts the same program as often, and with `inspect eval` (PATH is that command of an
+environment with inspect_ai) whose solver does. Each run is a process of its own, so that its memory is its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import anyio
+
+from fakes import MODEL, make_suite, run_config
+from pinchbench.limits import Isolation
+from pinchbench.model import Event, RunBegan, TrialGraded
+from pinchbench.openclaw.command import agent_id
+from pinchbench.runner.bench import run_benchmark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+TASKS = 20  # of a suite: each is run as often as the number of trials asks for
+AGENT = agent_id(MODEL)
+PROMPT = "Do nothing."
+CHECKED = """---
+id: {task_id}
+grading_type: automated
+timeout_seconds: 60
+---
+
+## Prompt
+
+{prompt}
+
+## Automated Checks
+
+```python
+def grade(transcript, workspace_path):
+    return {{"done": 1.0}}
+```
+"""
+TIME = "2026-01-01T00:00:00.000Z"
+SESSION = (
+    {"type": "session", "version": 3, "id": "s", "timestamp": TIME, "cwd": "WORKSPACE"},
+    {"type": "message", "id": "u", "timestamp": TIME, "message": {"role": "user", "content": PROMPT}},
+    {
+        "type": "message",
+        "id": "a",
+        "timestamp": TIME,
+        "message": {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "Done."}],
+            "provider": MODEL.partition("/")[0],
+            "model": MODEL.partition("/")[2],
+            "usage": {"input": 80, "output": 10, "totalTokens": 90},
+            "stopReason": "stop",
+        },
+    },
+)
+# A shell's own words only: nothing is cheaper that still leaves what a completed trial leaves.
+IDLE = f"""#!/bin/sh
+case $1 in
+agent)
+    for word; do
+        case $word in
+        --agent=*) agent=${{word#*=}} ;;
+        --session-id=*) session=${{word#*=}} ;;
+        esac
+    done
+    printf '%s\\n' {shlex.join(map(json.dumps, SESSION)).replace("WORKSPACE", "'$PWD'")} >"$OPENCLAW_STATE_DIR/agents/$agent/sessions/$session.jsonl"
+    echo Done.
+    ;;
+agents)
+    mkdir -p "$OPENCLAW_STATE_DIR/agents/$3/sessions"
+    sleep 1 # the real one takes several, in which the guardians start
+    printf '%s' '{{"agents": {{"list": [{{"id": "{AGENT}"}}]}}}}' >"$OPENCLAW_CONFIG_PATH"
+    ;;
+*) echo 'OpenClaw 2026.6.5 (idle)' ;;
+esac
+"""
+INSPECT_TASK = """
+import atexit, os, time
+from pathlib import Path
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.solver import solver
+from inspect_ai.util import subprocess
+
+ARGV, COUNT, CONCURRENCY, TOOK = {argv!r}, {count}, {concurrency}, {took!r}
+times = []
+
+@solver
+def start():
+    async def solve(state, generate):
+        times.append(time.monotonic())
+        argv = [word.replace("NUMBER", str(state.sample_id)) for word in ARGV]
+        result = await subprocess(argv)
+        assert result.success, result.stderr
+        times.append(time.monotonic())
+        return state
+    return solve
+
+@task
+def idle():
+    return Task(dataset=[Sample(input="x", id=number + 1) for number in range(COUNT)], solver=start())
+
+atexit.register(lambda: Path(TOOK).write_text(str(max(times) - min(times))))
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """What so many trials came to, from the first one's start to the result: seconds, CPU seconds.
+
+    The runner's memory at its peak is told twice: when the last trial was graded, and when the result was written.
+    """
+
+    wall_s: float
+    cpu_s: float
+    own_cpu_s: float = 0.0
+    done_rss_bytes: int = 0
+    end_rss_bytes: int = 0
+
+
+def idle_openclaw(folder: Path) -> Path:
+    """Write the program."""
+    program = folder / "openclaw"
+    program.write_text(IDLE, encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def cpu_s(who: int) -> float:
+    """User and system time so far."""
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+def peak_rss_bytes() -> int:
+    """The most memory that this process has had; what it was forked from does not count."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(status.read_text(encoding="ascii").partition("VmHWM:")[2].split()[0]) * 1024
+
+
+def one_run(folder: Path, *, trials: int, concurrency: int, checked: bool) -> Cost:
+    """One run in this process."""
+    tasks = min(TASKS, trials)
+    prompts = {f"task_{number:02}": PROMPT for number in range(tasks)}
+    config = run_config(folder, folder / "openclaw", prompts)
+    if checked:
+        for task_id in prompts:
+            path = make_suite(folder, {}) / f"{task_id}.md"
+            path.write_text(CHECKED.format(task_id=task_id, prompt=PROMPT), encoding="utf-8")
+    config = replace(config, runs=trials // tasks, concurrency=concurrency, isolation=Isolation.PRIVATE)
+    began: list[float] = []
+    graded = done_rss_bytes = 0
+
+    def now() -> list[float]:
+        return [time.monotonic(), cpu_s(resource.RUSAGE_SELF), cpu_s(resource.RUSAGE_CHILDREN)]
+
+    async def watch(events: MemoryObjectReceiveStream[Event]) -> None:
+        nonlocal graded, done_rss_bytes
+        async for event in events:
+            if isinstance(event, RunBegan):
+                began.extend(now())
+            graded += isinstance(event, TrialGraded)
+            if graded == trials and not done_rss_bytes:
+                done_rss_bytes = peak_rss_bytes()
+
+    result = anyio.run(partial(run_benchmark, config, observer=watch))
+    wall_s, own_s, others_s = (after - before for after, before in zip(now(), began, strict=True))
+    odd = [outcome for outcome in result.outcomes if outcome.reason != "completed"]
+    if odd or len(result.outcomes) != trials:
+        raise SystemExit(f"{len(result.outcomes)} of {trials} trials have ended, and not all well: {odd[:1]}")
+    return Cost(
+        wall_s=wall_s,
+        cpu_s=own_s + others_s,
+        own_cpu_s=own_s,
+        done_rss_bytes=done_rss_bytes,
+        end_rss_bytes=peak_rss_bytes(),
+    )
+
+
+def run_apart(*, trials: int, concurrency: int, checked: bool) -> Cost:
+    """One run in a process of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        idle_openclaw(Path(name))
+        argv = [sys.executable, __file__, "--run-in", name, "--trials", str(trials), "--concurrency", str(concurrency)]
+        env = {**os.environ, "HOME": name, "PINCHBENCH_CACHE": name}
+        done = subprocess.run([*argv, *["--checked"] * checked], env=env, stdout=subprocess.PIPE, check=True)
+    return Cost(**json.loads(done.stdout))
+
+
+def agent_argv(program: Path, session: str) -> list[str]:
+    """The command line that a run would start."""
+    options = ["--local", f"--agent={AGENT}", f"--session-id={session}", "--timeout=90", f"--message={PROMPT}"]
+    return [str(program), "agent", *options]
+
+
+def agent_env(folder: Path) -> dict[str, str]:
+    """An environment in which the program leaves its sessions below `folder`."""
+    (folder / "agents" / AGENT / "sessions").mkdir(parents=True)
+    return {**os.environ, "OPENCLAW_STATE_DIR": str(folder)}
+
+
+def run_xargs(*, trials: int, concurrency: int) -> Cost:
+    """The same program as often, with nothing around it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        argv = ["xargs", "-P", str(concurrency), "-I", "NUMBER", *agent_argv(idle_openclaw(folder), "NUMBER")]
+        numbers = "".join(f"{number}\n" for number in range(trials)).encode()
+        env = agent_env(folder)
+        began, before_s = time.monotonic(), cpu_s(resource.RUSAGE_CHILDREN)
+        subprocess.run(argv, input=numbers, env=env, stdout=subprocess.DEVNULL, check=True)
+        return Cost(wall_s=time.monotonic() - began, cpu_s=cpu_s(resource.RUSAGE_CHILDREN) - before_s)
+
+
+def run_inspect(command: str, *, trials: int, concurrency: int) -> Cost:
+    """The same program as often, from a solver of Inspect AI. Its CPU time includes its start; its wall time does not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        argv = agent_argv(idle_openclaw(folder), "NUMBER")
+        took = folder / "took"
+        text = INSPECT_TASK.format(argv=argv, count=trials, concurrency=concurrency, took=str(took))
+        (folder / "idle.py").write_text(text, encoding="utf-8")
+        limits = [f"--max-samples={concurrency}", f"--max-subprocesses={concurrency}"]
+        words = [command, "eval", "idle.py", "--model=none/none", "--display=none", "--log-dir=logs", *limits]
+        before_s = cpu_s(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(words, cwd=folder, env=agent_env(folder), capture_output=True, check=False)
+        if done.returncode or not took.exists():
+            raise SystemExit(f"inspect eval has failed: {done.stderr.decode()[-500:] or done.stdout.decode()[-500:]}")
+        wall_s = float(took.read_text(encoding="ascii"))
+        return Cost(wall_s=wall_s, cpu_s=cpu_s(resource.RUSAGE_CHILDREN) - before_s)
+
+
+def compare(options: argparse.Namespace, trials: int) -> list[list[str]]:
+    """The rows of one number of trials."""
+    from bench.measure import Spread, interleave  # noqa: PLC0415 - what prints tables is no part of a runner's memory
+
+    costs: dict[str, list[Cost]] = {}
+    size = {"trials": trials, "concurrency": options.concurrency}
+
+    def note(name: str, cost: Cost) -> float:
+        costs.setdefault(name, []).append(cost)
+        return cost.wall_s / trials * 1000
+
+    contenders = {
+        "xargs": lambda: note("xargs", run_xargs(**size)),
+        "a run": lambda: note("a run", run_apart(**size, checked=False)),
+    }
+    if options.check:
+        contenders["a run with checks"] = lambda: note("a run with checks", run_apart(**size, checked=True))
+    if options.inspect:
+        contenders["inspect eval"] = lambda: note("inspect eval", run_inspect(options.inspect, **size))
+    figures = interleave(options.rounds, contenders)
+    rows = []
+    for name, ms in figures.items():
+        mine = costs[name][1:]  # the first round does not count
+        beyond = Spread.of([one - other for one, other in zip(ms, figures["xargs"], strict=True)])
+        total = Spread.of([cost.cpu_s / trials * 1000 for cost in mine])
+        own = Spread.of([cost.own_cpu_s / trials * 1000 for cost in mine])
+        done, end = (max(getattr(cost, name) for cost in mine) / 1e6 for name in ("done_rss_bytes", "end_rss_bytes"))
+        rows.append(
+            [
+                name,
+                str(trials),
+                Spread.of(ms).text(),
+                beyond.text() if name != "xargs" else "",
+                total.text(),
+                own.text() if own.median else "",
+                f"{done:.1f}, {end:.1f}" if end else "",
+            ]
+        )
+    return rows
+
+
+def sizes(text: str) -> Sequence[int]:
+    """Numbers of trials, from `200,1000`; above a suite of tasks, multiples of its size."""
+    return [int(one) for one in text.split(",")]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--trials", type=sizes, default=(200, 1000), help="numbers of trials, with commas between")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--check", action="store_true", help="add a run whose tasks have an automated check")
+    parser.add_argument("--inspect", default="", help="an `inspect` command to compare with")
+    parser.add_argument("--run-in", type=Path, help=argparse.SUPPRESS)  # one run, in this process and folder
+    parser.add_argument("--checked", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.run_in is not None:
+        with redirect_stdout(sys.stderr):
+            cost = one_run(
+                options.run_in, trials=options.trials[0], concurrency=options.concurrency, checked=options.checked
+            )
+        sys.stdout.write(json.dumps(asdict(cost)))
+        return
+    from bench.measure import machine, print_table  # noqa: PLC0415 - as above
+
+    rows = [row for trials in options.trials for row in compare(options, trials)]
+    if not options.inspect:
+        print("`inspect eval` is left out: --inspect names it.")  # noqa: T201
+    print_table(
+        f"an agent that does nothing, {options.concurrency} at once, by trial",
+        ["what", "trials", "ms", "beyond xargs, ms", "CPU, ms", "its own, ms", "peak RSS, MB"],
+        rows,
+        note=(
+            "its own CPU and peak RSS are the runner's; RSS when all trials were done, and with the result written; "
+            f"{options.rounds} rounds, median (least–most); {machine()}"
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()

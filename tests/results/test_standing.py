@@ -1,0 +1,137 @@
+"""How far a run has come: the same as its whole records tell, whatever state its journal is in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
+from pinchbench.results import reading
+from pinchbench.results.attempts import promised_retries, trial_attempts
+from pinchbench.results.facts import TaskFacts
+from pinchbench.results.journal import read_journal
+from pinchbench.results.records import (
+    GradeGiven,
+    Record,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+    encode,
+)
+from pinchbench.results.standing import Standing
+
+STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=4)
+PLAN = [(task_id, repetition) for task_id in ("task_a", "task_b") for repetition in (1, 2)]
+KEY = st.sampled_from([TrialKey(task_id=task_id, repetition=repetition) for task_id, repetition in PLAN])
+DIGEST = st.sampled_from(["old", "new"])
+ATTEMPT = st.integers(1, 3)
+USAGE = st.builds(Usage, requests=st.integers(0, 5), total_tokens=st.integers(0, 99), cost_usd=st.floats(0, 9))
+
+
+def resumed(task_ids: list[str], digest: str, gone: list[str]) -> RunResumed:
+    facts = TaskFacts(digest=digest, category="c", grading_type=GradingType.AUTOMATED, timeout_s=1.0)
+    return RunResumed(at=0.0, trials=1, config={}, versions={}, tasks=dict.fromkeys(task_ids, facts), gone=tuple(gone))
+
+
+TASK_IDS = st.lists(st.sampled_from(["task_a", "task_b"]), unique=True)
+OUTCOME = st.builds(
+    Outcome, key=KEY, reason=st.sampled_from(Reason), digest=DIGEST, attempt=ATTEMPT, usage=USAGE, note=st.text()
+)
+GRADE = st.builds(
+    Grade,
+    key=KEY,
+    grading_type=st.just(GradingType.LLM_JUDGE),
+    attempt=ATTEMPT,
+    score=st.none() | st.floats(0, 1),
+    ungraded=st.none() | st.sampled_from(Ungraded),
+    judge=st.none() | st.builds(JudgeGrade, usage=USAGE, cost_usd=st.none() | st.floats(0, 9)),
+    digest=DIGEST,
+)
+RECORD: st.SearchStrategy[Record] = st.one_of(
+    st.builds(TrialFinished, outcome=OUTCOME, retried=st.booleans()),
+    st.builds(GradeGiven, grade=GRADE),
+    st.builds(TrialStarted, key=KEY, slot=st.just(1), attempt=ATTEMPT, at=st.floats(0, 9)),
+    st.builds(resumed, TASK_IDS, DIGEST, TASK_IDS.filter(lambda ids: len(ids) < 2)),
+    st.builds(RunFinished, at=st.floats(0, 9)),
+)
+
+
+@given(st.lists(RECORD, max_size=20), st.sampled_from([b"", b"\0\0", b"garbage\n", b'{"type":"outco']))
+def test_it_tells_what_the_whole_records_tell(records: list[Record], tail: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        path.write_bytes(b"".join(map(encode, [STARTED, *records])) + tail)
+        journal, standing = read_journal(path), Standing(path)
+        left = standing.left(PLAN)
+    attempts, promised = trial_attempts(journal.records), promised_retries(journal.records)
+    gone = {task_id for record in journal.resumed for task_id in record.gone}
+    keys = [TrialKey(task_id=task_id, repetition=number) for task_id, number in PLAN if task_id not in gone]
+    ended = {key for key, trial in attempts.items() if trial.counting.reason.counts} - promised.keys()
+    assert left.keys == tuple(key for key in keys if key not in ended)
+    assert left.ungraded == tuple(
+        outcome
+        for key in keys
+        if key in attempts
+        for outcome in attempts[key].outcomes
+        if outcome.reason.counts and (key, outcome.attempt) not in journal.graded
+    )
+    assert standing.retried == promised
+    assert tuple(standing.resumed) == journal.resumed
+    assert standing.gone == gone
+    for key in keys:
+        own = (one for one in journal.attempts if one.key == key and one.reason is not Reason.INTERRUPTED)
+        assert standing.next_attempt(key) == max((one.attempt + 1 for one in own), default=1)
+    for mark, outcome in zip(standing.outcomes, journal.attempts, strict=True):
+        assert (mark.reason, mark.attempt, mark.digest) == (outcome.reason, outcome.attempt, outcome.digest)
+        assert Usage(**{name: getattr(mark.usage, name) for name in mark.usage.__struct_fields__}) == outcome.usage
+
+
+@pytest.mark.parametrize(
+    ("reasons", "number"),
+    [
+        ([Reason.INTERRUPTED], 1),
+        ([Reason.PROVIDER_ERROR, Reason.INTERRUPTED], 2),
+        ([Reason.COMPLETED, Reason.TIMED_OUT], 3),
+    ],
+)
+def test_only_an_interrupted_attempt_is_made_again_under_its_number(
+    tmp_path: Path, reasons: list[Reason], number: int
+) -> None:
+    key, attempt = TrialKey(task_id="task_a", repetition=1), 1
+    records: list[Record] = [STARTED]
+    for reason in reasons:
+        records.append(TrialFinished(outcome=Outcome(key=key, reason=reason, digest="old", attempt=attempt)))
+        attempt += reason is not Reason.INTERRUPTED
+    # one with an earlier state of the task has used its number up
+    records.append(resumed(["task_a"], "new", []))
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(map(encode, records)))
+    assert Standing(path).next_attempt(key) == number
+
+
+def test_a_run_without_a_journal_has_everything_left(tmp_path: Path) -> None:
+    standing = Standing(tmp_path / "journal.jsonl")
+    assert [str(key) for key in standing.left(PLAN).keys] == ["task_a", "task_a@2", "task_b", "task_b@2"]
+    assert (standing.outcomes, standing.grades, standing.resumed) == ([], [], [])
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 100, 1000])
+def test_lines_are_the_same_however_many_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece_bytes: int
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    blank = Outcome(key=TrialKey(task_id="task_a", repetition=1), reason=Reason.COMPLETED, digest="d")
+    lines = [encode(TrialFinished(outcome=replace(blank, attempt=number))) for number in range(1, 8)]
+    path.write_bytes(encode(STARTED) + b"".join(lines) + b"garbage\n" + lines[2] + b"\0\0\n" + lines[0][:-9])
+    usual = read_journal(path)
+    assert [outcome.attempt for outcome in usual.attempts] == list(range(1, 8))
+    assert [problem.removeprefix(f"{path}:").partition(":")[0] for problem in usual.problems] == ["9", "10", "11", "12"]
+    monkeypatch.setattr(reading, "PIECE_BYTES", piece_bytes)
+    assert read_journal(path) == usual

@@ -1,0 +1,108 @@
+"""What each command imports: a program that is asked for its help must not wait for what only a run needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes import make_suite
+from pinchbench.cli.tasks import GRADINGS
+from pinchbench.model import GradingType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# what the interpreter loads by itself, such as coverage's hook, is none of the program's
+PROGRAM = """
+import sys
+sys.argv[0] = "pinchbench-async"
+before = set(sys.modules)
+from pinchbench.cli import main
+try:
+    main()
+except SystemExit as left:
+    assert not left.code, left.code
+finally:
+    print(*(set(sys.modules) - before), file=sys.stderr)
+"""
+# of the standard library, what takes as long to import as a library of others
+HEAVY = {"asyncio", "concurrent", "dataclasses", "email", "http", "multiprocessing", "sqlite3", "ssl"}
+
+
+def _imported(*arguments: str, cwd: Path, **environment: str) -> set[str]:
+    """All modules that a command imports, full names."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        env={**os.environ, **environment},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def _libraries(modules: set[str]) -> set[str]:
+    tops = {name.partition(".")[0] for name in modules}
+    # libraries bring extension modules of such names
+    public = {name for name in tops if not name.startswith(("_", "cython"))}
+    return public - sys.stdlib_module_names - {"pinchbench"}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("resume", "-h"), ("tasks", "check", "--help")])
+def test_the_help_waits_for_click_alone(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    modules = _imported(*arguments, cwd=tmp_path)
+
+    assert _libraries(modules) == {"click"}
+    assert not {name.partition(".")[0] for name in modules} & HEAVY
+    assert {name for name in modules if name.startswith("pinchbench.") and not name.startswith("pinchbench.cli")} == {
+        "pinchbench.errors",
+        "pinchbench.limits",
+    }
+
+
+def test_the_completion_of_a_shell_waits_for_no_more_than_the_help(tmp_path: Path) -> None:
+    asked = {"COMP_WORDS": "pinchbench-async tasks ch", "COMP_CWORD": "2"}
+
+    modules = _imported(cwd=tmp_path, _PINCHBENCH_ASYNC_COMPLETE="bash_complete", **asked)
+
+    assert _libraries(modules) == {"click"}
+    assert "pinchbench.config" not in modules
+
+
+@pytest.mark.parametrize(
+    ("arguments", "libraries"),
+    [
+        (("--version",), {"click"}),
+        (("tasks", "list"), {"click", "yaml"}),
+        (("tasks", "show", "task_a"), {"click", "yaml"}),
+        (("--model", "x/y", "--dry-run", "--json"), {"click", "yaml"}),
+        (("--model", "x/y", "--dry-run"), {"click", "rich", "yaml"}),
+        (("openclaw", "list"), {"click", "platformdirs"}),
+    ],
+)
+def test_a_command_that_runs_nothing_imports_the_libraries_it_needs_and_no_others(
+    tmp_path: Path, arguments: tuple[str, ...], libraries: set[str]
+) -> None:
+    suite = make_suite(tmp_path, {"task_a": "hi"})
+
+    modules = _imported(*arguments, cwd=tmp_path, PINCHBENCH_TASKS_DIR=str(suite))
+
+    assert _libraries(modules) == libraries
+
+
+def test_the_public_names_are_imported_when_they_are_used(tmp_path: Path) -> None:
+    script = "import sys, pinchbench; before = set(sys.modules); pinchbench.Status; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert "pinchbench.model" in done.stdout.split()
+    assert "pinchbench.config" not in done.stdout.split()
+
+
+def test_the_kinds_of_grading_that_a_new_task_can_have_are_those_of_tasks() -> None:
+    assert tuple(GradingType) == GRADINGS
