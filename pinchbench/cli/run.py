@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
 @TASKS_DIR
 @option("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), default=1, show_default=True,
-        help="Trials at once, each with an OpenClaw of its own (about 1 GB of memory each).")  # fmt: skip
+        help="Trials at once; about 1 GB of memory each, or 0.3 GB in a gateway that takes 1 to 2 GB.")  # fmt: skip
 @option("--runs", type=click.IntRange(1, limits.MAX_RUNS), default=1, show_default=True,
         help="Repetitions of each task.")  # fmt: skip
 @option("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True), default=1.0,

@@ -201,8 +201,10 @@ class _Progress:
         return frozenset().union(*(session.reader.facts.tools for session in self.sessions))
 
     def finished(self) -> bool:
-        """Whether the last turn's process has come to its end by itself, and well."""
-        return bool(self.ends) and self.ends[-1].reason is EndReason.EXITED and self.ends[-1].exit_code == 0
+        """Whether the last turn's process has come to its end by itself, and well, and all it did could be read."""
+        read = all(one.reader.facts.events and not one.reader.facts.damaged for one in self.sessions)
+        ended = bool(self.ends) and self.ends[-1].reason is EndReason.EXITED and self.ends[-1].exit_code == 0
+        return ended and read
 
     def goes_on(self) -> bool:
         """Whether the last turn ended so that the next one makes sense."""
@@ -406,9 +408,10 @@ class OpenClawAgent:
         )
 
 
-def _elsewhere(cwd: str, workspace: Path) -> str:
+def _elsewhere(cwds: tuple[str, ...], workspace: Path) -> str:
     """Where a session worked, if it says so and that is not the workspace."""
-    return cwd if cwd and Path(cwd).resolve() != workspace.resolve() else ""
+    place = workspace.resolve()
+    return next((cwd for cwd in cwds if Path(cwd).resolve() != place), "")
 
 
 async def _read_on(session: _Session, progress: _Progress) -> int:
@@ -442,7 +445,7 @@ def _take_stock(sessions: list[_Session], files: Evidence, folders: tuple[Path, 
     """The transcript, and which of these folders, of which the workspace comes first, is on a full disk."""
     exported = _export(sessions, files)
     if isinstance(exported, _Export):
-        exported = replace(exported, elsewhere=_elsewhere(exported.facts.cwd, folders[0]))
+        exported = replace(exported, elsewhere=_elsewhere(exported.facts.cwds, folders[0]))
     return exported, find_full(folders)
 
 

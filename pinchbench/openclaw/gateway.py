@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -18,7 +18,7 @@ from anyio import Event, Lock, create_task_group, fail_after, move_on_after, to_
 from pinchbench.errors import GatewayError
 from pinchbench.folders import copy_anew
 from pinchbench.openclaw.command import agent_id as make_agent_id
-from pinchbench.openclaw.credentials import Json, merge
+from pinchbench.openclaw.gateway_config import SILENCE, Pointing, gateway_config, with_agents
 from pinchbench.openclaw.home import agent_entry, later_place, write_private
 from pinchbench.process.follow import Follower
 from pinchbench.process.leftovers import end_within
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.credentials import Json
     from pinchbench.openclaw.home import PrivateHome
 
 LOOPBACK = "127.0.0.1"
@@ -43,7 +44,7 @@ LOG_LOOK_S = 0.05
 LOG_LINE_BYTES = 16 * 1024
 GRACE_S = 5.0  # it has nothing left to do when it is ended: all trials are over
 OUTPUT_LIMIT_BYTES = 4 * 1024**3  # of its log, over a run of days
-RELOADED = re.compile(r"config hot reload applied")
+RELOADED = re.compile(r"\[reload\] config hot reload applied \(.*\bagents\.")
 LEFT_GRACE_S = 1.0  # for what a trial left running, as the guardian gives it
 
 # OpenClaw keeps what these do within the trial's workspace and its processes. All others (memory, sessions, plans,
@@ -52,14 +53,6 @@ TRACELESS_TOOLS = frozenset(
     {"apply_patch", "edit", "exec", "find", "grep", "ls", "process", "read", "web_fetch", "web_search", "write"}
 )
 MEMORY_NAMES = frozenset({"memory", "memory.md", "user.md", "dreams.md"})  # OpenClaw indexes them for the agent
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pointing:
-    """Where an agent works, and which model answers it: one entry of the gateway's config."""
-
-    workspace: Path
-    model: str
 
 
 class Gateway:
@@ -74,13 +67,18 @@ class Gateway:
         home: PrivateHome,
         *,
         marker: str,
+        model: str,
+        slots: int,
         providers: Mapping[str, Json],
         tell: Callable[[str], None],
     ) -> None:
         """`home` is the clone of `template` that it lives in, `marker` what all its processes have in their environment.
 
-        `providers` are known to it beside those of the template. `tell` gets a sentence when it has to be started again.
+        `slots` is how many turns it runs at once. `providers` are known to it beside those of the template. `tell` gets a
+        sentence when it has to be started again.
         """
+        self._model = model
+        self._slots = slots
         self._template = template
         self._providers = providers
         self._home = home
@@ -89,7 +87,7 @@ class Gateway:
         self._own = Leave()
         self._agents: dict[str, Pointing] = {}  # as the running gateway knows them
         self._wanted: dict[str, Pointing | None] = {}  # and what is to become of them; None: removed
-        self._base: Json = {}  # what OpenClaw itself has put down for an agent of the template
+        self._config: Json = {}  # as it was written when it started, with the template's agent
         self._numbers = 0
         self._lock = Lock()
         self._port = 0
@@ -168,25 +166,12 @@ class Gateway:
         self._wanted = {name: one for name, one in self._wanted.items() if wanted.get(name, self) is not one}
 
     def _write_agents(self, agents: Mapping[str, Pointing]) -> None:
-        """Put these agents into the config as it stands, in the shape that this release has."""
+        """Write the config with these agents, from what we know of it: any agent can reach the file and change it."""
+        config = with_agents(self._config, self._home.agent_id, agents, self._home.state_dir)
         path = self._home.state_dir / "openclaw.json"
-        config = json.loads(path.read_text(encoding="utf-8"))
-        entries = {name: self._entry(name, one) for name, one in agents.items()}
-        section = config["agents"]
-        ours = self._agents.keys() | agents.keys()
-        if isinstance(section.get("entries"), dict):
-            others = {name: one for name, one in section["entries"].items() if name not in ours}
-            section["entries"] = {**others, **entries}
-        else:
-            others_listed = [one for one in section["list"] if one.get("id") not in ours]
-            section["list"] = [*others_listed, *({**one, "id": name} for name, one in entries.items())]
         fresh = path.with_name("openclaw.json.new")
         write_private(fresh, json.dumps(config))
         fresh.replace(path)
-
-    def _entry(self, name: str, pointing: Pointing) -> Json:
-        folder = self._home.state_dir / "agents" / name / "agent"
-        return {**self._base, "workspace": str(pointing.workspace), "agentDir": str(folder), "model": pointing.model}
 
     def _renew(self) -> None:
         """Make the state anew, with a port and a token of its own."""
@@ -194,9 +179,17 @@ class Gateway:
         path = self._home.state_dir / "openclaw.json"
         old, new = (json.dumps(str(place))[1:-1] for place in (self._template.root, self._home.root))
         config = json.loads(path.read_text(encoding="utf-8").replace(old, new))
-        self._base = agent_entry(config, self._home.agent_id)
+        agent_entry(config, self._home.agent_id)
         self._port = free_port()
-        write_private(path, json.dumps(gateway_config(config, self._port, self._providers)))
+        self._config = gateway_config(
+            config,
+            port=self._port,
+            token=secrets.token_urlsafe(32),
+            model=self._model,
+            slots=self._slots,
+            providers=self._providers,
+        )
+        write_private(path, json.dumps(self._config))
 
     async def run(self, leave: Leave) -> None:
         """Keep the gateway alive until `close`; on return, a cancellation included, nothing of it lives.
@@ -207,15 +200,20 @@ class Gateway:
         try:
             async with create_task_group() as group:
                 group.start_soon(self._give_up, leave.stop)
+                first = self._home.root
                 for start in range(1 + RESTARTS):
                     if start:
                         self._tell("OpenClaw's gateway ended by itself and is started again.")
+                        # elsewhere: what the trials of the first have written is still being read
+                        self._home = replace(self._home, root=first.with_name(f"{first.name}-{start + 1}"))
                     await self._run_once()
                     if self._own.stop.is_set() or leave.stop.is_set():
                         break
                 else:
                     self._gone = f"OpenClaw's gateway ended by itself again: {await self._last_words()}"
                 group.cancel_scope.cancel()
+        except* OSError as errors:
+            self._gone = f"OpenClaw's gateway can't be given a home: {errors.exceptions[0]}"
         finally:
             self._gone = self._gone or "OpenClaw's gateway is closed."
             self._wake()
@@ -240,7 +238,7 @@ class Gateway:
         spec = ProcessSpec(
             argv=[str(self.openclaw.program), "gateway", "run"],
             cwd=self._home.root,
-            env=self._home.env,
+            env={**self._home.env, **SILENCE},
             stdout=self._log,
             stderr=self._log,
             marker=self._marker,
@@ -275,7 +273,9 @@ class Gateway:
 
     async def _last_words(self) -> str:
         def read() -> str:
-            data = self._log.read_bytes()[-LOG_LINE_BYTES:]
+            with self._log.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_LINE_BYTES))
+                data = file.read()
             return data.decode("utf-8", "replace").strip().rpartition("\n")[2]
 
         try:
@@ -325,11 +325,10 @@ class GatewayHome:
 
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
         """End what the trial left running, and replace the agent where the trial may have left something in its state."""
-        left = await self.gateway.end_left(workspace)
         if not finished or tools - TRACELESS_TOOLS or await to_thread.run_sync(has_memory, workspace):
             self._before = self._before or self.agent_id
             self.agent_id = self.gateway.new_agent(self.model)
-        return left
+        return await self.gateway.end_left(workspace)
 
 
 def gateway_home(gateway: Gateway, model: str, as_known: str) -> GatewayHome:
@@ -344,21 +343,6 @@ def has_memory(workspace: Path) -> bool:
             return any(entry.name.lower() in MEMORY_NAMES for entry in listing)
     except OSError:
         return True
-
-
-def gateway_config(config: Json, port: int, providers: Mapping[str, Json]) -> Json:
-    """The config of a private gateway on loopback (pure but for the token, which is random)."""
-    own: Json = {
-        "gateway": {
-            "mode": "local",
-            "port": port,
-            "bind": "loopback",
-            "auth": {"mode": "token", "token": secrets.token_urlsafe(32)},
-            "controlUi": {"enabled": False},
-        },
-        "models": {"providers": dict(providers)},
-    }
-    return merge(config, own)
 
 
 def free_port() -> int:

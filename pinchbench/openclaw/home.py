@@ -185,7 +185,11 @@ def private_config(
             }
         },
         # of other sessions, a trial sees those that it started, as on releases that knew no other way
-        "tools": {"deny": list(denied_tools), "sessions": {"visibility": "tree"}},
+        "tools": {
+            "deny": list(denied_tools),
+            "sessions": {"visibility": "tree"},
+            "exec": {"notifyOnExit": False},  # else the end of a command that was left running wakes the session again
+        },
         "session": {"maintenance": {"mode": "warn"}},  # saves some 5 CPU-seconds a trial on 2026.9.6 (measured)
         "logging": {"file": str(workspace.parent / "openclaw.log")},  # else where the next trial could read it
         "update": {"checkOnStart": False},

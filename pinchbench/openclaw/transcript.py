@@ -18,6 +18,7 @@ Event: TypeAlias = dict[str, object]
 RECORD_START = '{"type"'
 MAX_RESYNCS = 64  # tries to find a record inside a damaged line: bounds the work on hostile input
 INTERNAL_PROVIDER = "openclaw"  # assistant messages that OpenClaw writes itself (delivery mirrors, notices)
+MAX_CWDS = 20
 MAX_TOOLS = 200  # distinct names; a model may make up as many as it likes
 MAX_AMOUNT = 2.0**53  # of tokens or dollars: sums of hostile numbers stay numbers
 FALLBACK_NOTE = "Continue where you left off"  # what OpenClaw tells the next model when it falls back
@@ -86,7 +87,7 @@ class TranscriptFacts:
     distinct `provider/model` that answered, in order. `answered` is true when the last message is a final
     answer. `error` is the last provider error, empty once a later call succeeded. `rate_limits` counts the provider
     errors that were about too many requests. `tools` are the names of the tools that were called, the first
-    `MAX_TOOLS` of them; `cwd` is where OpenClaw says that the session works, empty when it does not say.
+    `MAX_TOOLS` of them; `cwds` are the places where OpenClaw says that the sessions work, as far as it says so.
     """
 
     events: int = 0
@@ -101,7 +102,7 @@ class TranscriptFacts:
     error: str = ""
     rate_limits: int = 0
     tools: frozenset[str] = frozenset()
-    cwd: str = ""
+    cwds: tuple[str, ...] = ()
 
 
 class TranscriptReader:
@@ -121,7 +122,7 @@ class TranscriptReader:
         self._error = ""
         self._rate_limits = 0
         self._tools: set[str] = set()
-        self._cwd = ""
+        self._cwds: list[str] = []
 
     @property
     def facts(self) -> TranscriptFacts:
@@ -139,7 +140,7 @@ class TranscriptReader:
             error=self._error,
             rate_limits=self._rate_limits,
             tools=frozenset(self._tools),
-            cwd=self._cwd,
+            cwds=tuple(self._cwds),
         )
 
     @property
@@ -162,8 +163,12 @@ class TranscriptReader:
             if event.get("type") == "message" and isinstance(message, dict):
                 self._message(message)
             elif event.get("type") == "session":
-                self._cwd = writable(str(event.get("cwd") or ""))
+                self._session(writable(str(event.get("cwd") or "")))
         return parsed.events
+
+    def _session(self, cwd: str) -> None:
+        if cwd and cwd not in self._cwds and len(self._cwds) < MAX_CWDS:
+            self._cwds.append(cwd)
 
     def _message(self, message: Mapping[str, object]) -> None:
         match message.get("role"):

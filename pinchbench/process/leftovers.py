@@ -108,8 +108,9 @@ def _within(prefix: str, folder: Path) -> list[psutil.Process]:
                 roots[parent.pid] = parent  # what left its parents and cleared its environment has fallen to it
     tree = {child.pid: child for root in roots.values() for child in _children(root)}
     counted: dict[int, psutil.Process] = {}
+    places = {folder, folder.resolve()}  # the system tells where links lead, a shell how it got there
     for process in tree.values():
-        if process.pid in counted or not _works_in(process, folder):
+        if process.pid in counted or not any(_works_in(process, place) for place in places):
             continue
         counted |= {one.pid: one for one in (process, *_children(process))}
     return [process for process in counted.values() if not _is_zombie(process)]

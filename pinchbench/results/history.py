@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,13 +15,15 @@ import msgspec
 from pinchbench.model import Ending, Reason, TrialKey
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
 # Enough for a median, little enough that the start of a run does not wait for the reading.
 MAX_RUNS = 10  # of the model, and as many of other models
 MAX_BYTES = 4 * 1024 * 1024  # of all journals together: some thousand trials, read in some 25 ms
+OF_WHAT_IS_LEFT = 2  # a journal gets half of the bytes that are left, so that a long one leaves room for earlier runs
 MAX_LINE_BYTES = 64 * 1024  # a longer line tells nothing here
+RUN = re.compile(r".+_[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")  # its folder: a slug, and an id as `new_run_id` makes it
 OUTCOME = b'{"type":"outcome"'  # what the line of an outcome begins with
 
 
@@ -56,18 +60,22 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field=
 _decoder = msgspec.json.Decoder(_Line)
 
 
-def past_trials(output_dir: Path, *, slug: str, task_ids: Collection[str]) -> tuple[PastTrial, ...]:
+def past_trials(
+    output_dir: Path, *, slug: str, task_ids: Collection[str], is_alike: Callable[[str], bool] = lambda _: True
+) -> tuple[PastTrial, ...]:
     """The trials of these tasks in the newest runs of a model, and in those of others where it has not run them all.
 
-    `slug` is the model's name in the names of its runs. Blocks, but not for long: of many runs, or of a long journal, only
-    the newest part is read. What can't be read is left out; nothing is raised.
+    `slug` is the model's name in the names of its runs; `is_alike` says by their slugs which others may stand in. Blocks,
+    but not for long: of many runs, or of a long journal, only the newest part is read. What can't be read is left out;
+    nothing is raised.
     """
     wanted = frozenset(task_ids)
     own: list[Path] = []
     others: list[Path] = []
     for name in _names(output_dir):
-        runs = own if name.rpartition("_")[0] == slug else others
-        if len(runs) < MAX_RUNS:
+        other = name.rpartition("_")[0]
+        runs = own if other == slug else others
+        if len(runs) < MAX_RUNS and (other == slug or is_alike(other)):
             runs.append(output_dir / name / "journal.jsonl")
     left_bytes = MAX_BYTES
     found: list[PastTrial] = []
@@ -75,7 +83,7 @@ def past_trials(output_dir: Path, *, slug: str, task_ids: Collection[str]) -> tu
         if wanted == {past.task_id for past in found}:
             break
         for path in journals:
-            for line in _lines(path, left_bytes):
+            for line in _lines(path, left_bytes // OF_WHAT_IS_LEFT):
                 left_bytes -= len(line)
                 past = _past(line, same_model=same_model)
                 if past is not None and past.task_id in wanted:
@@ -85,11 +93,12 @@ def past_trials(output_dir: Path, *, slug: str, task_ids: Collection[str]) -> tu
 
 def _names(output_dir: Path) -> list[str]:
     """The names of the runs, the newest first; of folders that are none as well, if they look like it."""
-    try:
-        with os.scandir(output_dir) as entries:
-            names = [entry.name for entry in entries if "_" in entry.name and entry.is_dir()]
-    except OSError:
-        return []
+    names: list[str] = []
+    with suppress(OSError), os.scandir(output_dir) as entries:
+        for entry in entries:
+            with suppress(OSError):  # of this one: the others are as good as before
+                if RUN.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                    names.append(entry.name)
     return sorted(names, key=lambda name: (name.rpartition("_")[2], name), reverse=True)
 
 

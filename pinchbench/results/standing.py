@@ -1,17 +1,17 @@
 """How far a run has come, as its journal says: what of its plan is done, and what was used for it.
 
-Of each record only what that takes is decoded, and kept: a journal may hold the outcomes of 100 000 trials.
+Of each record only what that takes is kept: a journal may hold the outcomes of 100 000 trials.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, TypeVar, cast, get_type_hints
 
 import msgspec
 
-from pinchbench.model import Reason, TrialKey, Ungraded
+from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, Reason, TrialKey, Ungraded
 from pinchbench.results.reading import read_again, read_pieces
 from pinchbench.results.records import (
     PaceSet,
@@ -24,10 +24,10 @@ from pinchbench.results.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from pinchbench.model import Outcome
+M = TypeVar("M", bound=msgspec.Struct)
 
 
 class KeyMark(msgspec.Struct, frozen=True, gc=False):
@@ -60,6 +60,22 @@ class OutcomeMark(msgspec.Struct, frozen=True, gc=False):
     setup_s: float = 0.0
     usage: UsageMark = UsageMark()
 
+    def alone(self) -> OutcomeMark:
+        """The same without what else was decoded with it."""
+        return OutcomeMark(
+            self.key, self.reason, self.digest, self.attempt, self.execution_time_s, self.setup_s, self.usage
+        )
+
+    def is_of(self, outcome: Outcome) -> bool:
+        """Whether it tells of this outcome, or of one that can't be told from it."""
+        return (self.key.task_id, self.key.repetition, self.attempt, self.reason, self.digest) == (
+            outcome.key.task_id,
+            outcome.key.repetition,
+            outcome.attempt,
+            outcome.reason,
+            outcome.digest,
+        )
+
 
 class FinishedMark(msgspec.Struct, frozen=True, gc=False, tag="outcome", tag_field="type"):
     """The same of `TrialFinished`."""
@@ -75,6 +91,10 @@ class JudgeMark(msgspec.Struct, frozen=True, gc=False):
     cost_usd: float | None = None
 
 
+class CheckMark(msgspec.Struct, frozen=True, gc=False):
+    """Nothing of a `CheckGrade`."""
+
+
 class GradeMark(msgspec.Struct, frozen=True, gc=False):
     """The same of a `Grade`."""
 
@@ -85,6 +105,11 @@ class GradeMark(msgspec.Struct, frozen=True, gc=False):
     digest: str = ""
     judge: JudgeMark | None = None
 
+    def alone(self) -> GradeMark:
+        """The same without what else was decoded with it."""
+        judge = self.judge and JudgeMark(self.judge.usage, self.judge.cost_usd)
+        return GradeMark(self.key, self.attempt, self.score, self.ungraded, self.digest, judge)
+
 
 class GivenMark(msgspec.Struct, frozen=True, gc=False, tag="grade", tag_field="type"):
     """The same of `GradeGiven`."""
@@ -93,15 +118,50 @@ class GivenMark(msgspec.Struct, frozen=True, gc=False, tag="grade", tag_field="t
 
 
 class StartedMark(msgspec.Struct, frozen=True, gc=False, tag="trial_started", tag_field="type"):
-    """Nothing of `TrialStarted`: an attempt that never ended leaves no trace."""
+    """The same of `TrialStarted`. An attempt that never ended leaves no trace."""
 
+    key: KeyMark
+    slot: int
+    attempt: int
+    at: float
+
+
+def _whole(mark: type[M], value: type, **parts: object) -> type[M]:
+    """A mark that is decoded with all the other fields of its `value`; `parts` are the types of some that hold marks.
+
+    A field that a decoder does not know is not looked at, not even whether it is UTF-8. A trial must not be done by a line
+    that is no record to whoever makes the result.
+    """
+    types = get_type_hints(value) | parts
+    added = [field for field in fields(value) if field.name in parts or field.name not in mark.__struct_fields__]
+    is_needed = {field.name: field.default is MISSING and field.default_factory is MISSING for field in added}
+    # which default it is plays no part: the marks' own fields keep theirs, and the others are let go
+    return _extended(mark, [(name, types[name], *(() if needed else (None,))) for name, needed in is_needed.items()])
+
+
+def _extended(mark: type[M], added: Sequence[tuple[str, object] | tuple[str, object, None]]) -> type[M]:
+    # kw_only: a field that is needed may come behind one that is not
+    kind = msgspec.defstruct(mark.__name__, added, bases=(mark,), kw_only=True, frozen=True, gc=False)
+    return cast("type[M]", kind)
+
+
+_GRADE = _whole(
+    GradeMark, Grade, judge=_whole(JudgeMark, JudgeGrade) | None, check=_whole(CheckMark, CheckGrade) | None
+)
+_FINISHED = _extended(FinishedMark, [("outcome", _whole(OutcomeMark, Outcome))])
+_GIVEN = _extended(GivenMark, [("grade", _GRADE)])
 
 Mark = RunStarted | RunResumed | StartedMark | FinishedMark | GivenMark | PaceSet | RunFinished | RegradeStarted
-_decoder = msgspec.json.Decoder(Mark)
+_decoder = msgspec.json.Decoder(
+    RunStarted | RunResumed | StartedMark | _FINISHED | _GIVEN | PaceSet | RunFinished | RegradeStarted
+)
 
 
 def decode_mark(line: bytes) -> Mark:
-    """Read as much of one line as a mark holds. Raises ValueError as `records.decode`."""
+    """Read one line, for less than `records.decode`. Raises ValueError where that does.
+
+    What a mark does not hold is checked, and stays with it until it is taken `alone`.
+    """
     try:
         mark: Mark = _decoder.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -138,10 +198,10 @@ class _Trial(msgspec.Struct, gc=False):
                 return True
         return False
 
-    def ungraded(self) -> list[int]:
-        """Where the lines of the attempts begin that say something about the model and have not got their grade."""
+    def ungraded(self) -> list[tuple[int, OutcomeMark]]:
+        """The attempts that say something about the model and have not got their grade, and where their lines begin."""
         return [
-            at
+            (at, outcome)
             for outcome, at in zip(self.ended, self.at, strict=True)
             if _counts(outcome.reason) and not self._is_graded(outcome.attempt)
         ]
@@ -192,11 +252,13 @@ class Standing:
         for piece in read_pieces(path, decode_mark):
             for mark, at in zip(piece.records, piece.at, strict=True):
                 if isinstance(mark, FinishedMark):
-                    self.outcomes.append(mark.outcome)
-                    self._trials[mark.outcome.key].take(mark.outcome, at, retried=mark.retried)
+                    outcome = mark.outcome.alone()
+                    self.outcomes.append(outcome)
+                    self._trials[outcome.key].take(outcome, at, retried=mark.retried)
                 elif isinstance(mark, GivenMark):
-                    self.grades.append(mark.grade)
-                    self._trials[mark.grade.key].grades += (mark.grade,)
+                    grade = mark.grade.alone()
+                    self.grades.append(grade)
+                    self._trials[grade.key].grades += (grade,)
                 elif isinstance(mark, RunResumed):
                     self._resume(mark)
 
@@ -229,7 +291,7 @@ class Standing:
         """What is left of a plan, in its order. Trials of tasks that are gone are not. Blocks. Raises ResultsError."""
         gone = self.gone
         keys: list[TrialKey] = []
-        waiting: list[int] = []
+        waiting: list[tuple[int, OutcomeMark]] = []
         for task_id, repetition in plan:
             if task_id in gone:
                 continue
@@ -238,6 +300,14 @@ class Standing:
                 keys.append(TrialKey(task_id=task_id, repetition=repetition))
             if trial is not None:
                 waiting += trial.ungraded()
-        lines = read_again(self._path, waiting, decode)
-        whole = (record for records in lines for record in records)
-        return Left(keys=tuple(keys), ungraded=tuple(one.outcome for one in whole if isinstance(one, TrialFinished)))
+        return Left(keys=tuple(keys), ungraded=tuple(self._outcomes_of(waiting)))
+
+    def _outcomes_of(self, waiting: Sequence[tuple[int, OutcomeMark]]) -> Iterator[Outcome]:
+        """The whole outcomes of marks, each with the place of its line. Others may be spliced on the same line."""
+        places = tuple(dict.fromkeys(at for at, _ in waiting))
+        lines = zip(places, read_again(self._path, places, decode), strict=True)
+        found = {at: [one.outcome for one in records if isinstance(one, TrialFinished)] for at, records in lines}
+        for at, mark in waiting:
+            which = next((number for number, outcome in enumerate(found[at]) if mark.is_of(outcome)), None)
+            if which is not None:  # else a writer has taken it back meanwhile
+                yield found[at].pop(which)

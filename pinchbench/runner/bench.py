@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import secrets
 import time
@@ -20,6 +21,8 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import Isolation
 from pinchbench.model import Event, RunBegan, TrialGraded
 from pinchbench.openclaw.command import is_long, model_slug
+from pinchbench.openclaw.credentials import UserState, read_user_state
+from pinchbench.openclaw.gateway_config import brings_services
 from pinchbench.openclaw.probe import ask_message_file, node_version, release_warning
 from pinchbench.process.guardians import open_guardians
 from pinchbench.process.leftovers import end_orphaned
@@ -264,7 +267,9 @@ class _Bench:
 
     async def _choose_isolation(self, openclaw: OpenClaw) -> None:
         """Choose, and say so. A run that is resumed has chosen already."""
+        user = UserState() if self._config.is_demo else await to_thread.run_sync(read_user_state, os.environ)
         choice = choose_isolation(
+            services=brings_services(user.config),
             release=openclaw.version,
             trials=len(self._prepared.attempts),
             slots=self._prepared.slots,
@@ -373,7 +378,13 @@ class _Bench:
             breaker=Breaker(
                 enabled=config.fail_fast, delay_s=config.retry_delay_s, jitter=jitter, works=prepared.works
             ),
-            budget=Budget(limits, began=current_time(), earlier=prepared.earlier, judged=prepared.judged),
+            budget=Budget(
+                limits,
+                began=current_time(),
+                expected_s=prepared.weights_s,
+                earlier=prepared.earlier,
+                judged=prepared.judged,
+            ),
             interrupt=self._interrupt,
             pace=pace,
             tell=self._audience.tell,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pinchbench.model import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from pinchbench.model import Grade, JudgeGrade, Outcome, TrialKey, Usage
     from pinchbench.results.standing import GradeMark, JudgeMark, OutcomeMark, UsageMark
 
 OUTLOOK_ATTEMPTS = 3  # that must have ended before the whole run is forecast: one or two may be far from the usual
+SHORTEST_S = 1.0  # that a trial is expected to take: what is rounded to nothing still costs something
 ROUNDING = 1e-9  # of a limit: ten trials of $0.10 cost $1.00, whatever the sum of the floating-point numbers says
 TIMER_SLACK_S = 0.01  # an event loop may wake up a moment early, and whoever slept until the deadline asks only then
 MINUTE_S = 60
@@ -30,6 +32,34 @@ class Limits:
     max_hours: float | None = None
 
 
+@dataclass(kw_only=True, slots=True)
+class _Usual:
+    """What attempts come to: what `count` of them used in all, and how long they were expected to take in all."""
+
+    used: float = 0.0
+    expected_s: float = 0.0
+    count: int = 0
+
+    def add(self, used: float, expected_s: float) -> None:
+        # in place: a resumed run may bring 100 000
+        self.used += used
+        self.expected_s += expected_s
+        self.count += 1
+
+    def of_all(self, expected_s: float) -> float:
+        """What attempts come to that are expected to take so long in all."""
+        return self.used / self.expected_s * expected_s if self.count else 0.0
+
+    def of(self, expected_s: float) -> float:
+        """What one attempt comes to.
+
+        As long as few have ended, no more than the mean of them: what a short trial costs is mostly its beginning, and
+        says little about a long one.
+        """
+        share = self.of_all(expected_s)
+        return share if self.count >= OUTLOOK_ATTEMPTS or not self.count else min(share, self.used / self.count)
+
+
 class Budget:
     """What a run has used and may still use. Times are monotonic seconds.
 
@@ -41,13 +71,19 @@ class Budget:
         limits: Limits,
         *,
         began: float,
+        expected_s: Mapping[str, float] = MappingProxyType({}),
         earlier: Iterable[Outcome | OutcomeMark] = (),
         judged: Iterable[Grade | GradeMark] = (),
     ) -> None:
-        """`earlier` and `judged` are the attempts and grades of a resumed run so far: what they used is spent.
+        """`expected_s` says how long a trial of each task takes, in seconds, by task id; a task without takes the mean of them.
+
+        Only how they compare counts. `earlier` and `judged` are the attempts and grades of a resumed run so far: what
+        they used is spent.
 
         Only this session's hours count, from `began` on.
         """
+        self._expected_s = {task_id: max(SHORTEST_S, each_s) for task_id, each_s in expected_s.items()}
+        self._mean_s = math.fsum(self._expected_s.values()) / len(self._expected_s) if self._expected_s else SHORTEST_S
         self._meters: list[_Meter] = []
         if limits.max_cost_usd is not None:
             self._meters.append(_Meter(_COST, limits.max_cost_usd))
@@ -55,8 +91,7 @@ class Budget:
             self._meters.append(_Meter(_TOKENS, limits.max_tokens))
         self._limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
         self._began = began
-        self._ended = 0  # attempts that ended by themselves
-        self._busy_s = 0.0  # how long they took in all
+        self._busy_s = _Usual()  # how long the attempts took that ended by themselves
         self._called = 0  # those of them that made a model call
         self._most_running = 1  # attempts at once, as far as `may_start` was told
         self._is_outlook_told = False
@@ -74,7 +109,7 @@ class Budget:
     def uses(self, key: TrialKey, usage: Usage) -> str:
         """Take what the running attempt at a trial has used so far in all; a sentence once a limit is reached."""
         for meter in self._meters:
-            meter.uses(key, usage)
+            meter.uses(key, usage, self._expected(key.task_id))
         return self._reached()
 
     def ended(self, outcome: Outcome) -> str:
@@ -87,11 +122,11 @@ class Budget:
 
     def _add(self, outcome: Outcome | OutcomeMark, key: TrialKey | None = None) -> None:
         """Take the end of an attempt; `key` is None for those of earlier sessions, of which nothing was reported live."""
+        expected_s = self._expected(outcome.key.task_id)
         for meter in self._meters:
-            meter.ended(outcome, key)
+            meter.ended(outcome, key, expected_s)
         if outcome.reason is not Reason.INTERRUPTED:
-            self._ended += 1
-            self._busy_s += outcome.setup_s + outcome.execution_time_s
+            self._busy_s.add(outcome.setup_s + outcome.execution_time_s, expected_s)
             self._called += outcome.usage.requests > 0
 
     def judged(self, grade: Grade) -> str:
@@ -106,38 +141,48 @@ class Budget:
             return ""
         return f"--max-hours {_time(self._limit_s)} is reached: the run has taken {_time(now - self._began)}."
 
-    def may_start(self, now: float, *, running: int) -> str:
-        """Say why no other attempt is started while `running` run; empty when one may be.
+    def may_start(self, now: float, key: TrialKey, *, running: Collection[TrialKey]) -> str:
+        """Say why no attempt at a trial is started while those at `running` run; empty when it may be.
 
-        It is when what is spent, what the running ones will come to and what another one will come to stay within
-        the limits, each trial being taken for the mean of those that have ended.
+        It may when what is spent, what the running ones will come to and what this one will come to stay within
+        the limits, going by those that have ended and by how much longer or shorter it is expected to take.
         """
         if reached := self._reached() or self.expired(now):
             return reached
-        for meter in self._meters:
-            if why := meter.no_room(running):
-                return why
-        usual_s = self._busy_s / self._ended if self._ended else 0.0
+        expected_s = self._expected(key.task_id)
+        if self._meters:
+            running_s = {other: self._expected(other.task_id) for other in running}
+            for meter in self._meters:
+                if why := meter.no_room(expected_s, running_s):
+                    return why
+        usual_s = self._busy_s.of(expected_s)
         if now + usual_s > self.deadline:
             return (
                 f"--max-hours {_time(self._limit_s)}: {_time(now - self._began)} have passed, and another trial would"
                 f" take about {_time(usual_s)}."
             )
-        self._most_running = max(self._most_running, running + 1)
+        self._most_running = max(self._most_running, len(running) + 1)
         return ""
 
-    def outlook(self, now: float, left: int) -> str:
-        """Say, once, that the whole run will not stay within its limits; `left` attempts are still to be started."""
-        if self._is_outlook_told or self._called < OUTLOOK_ATTEMPTS:
+    def outlook(self, now: float, left: Mapping[str, int]) -> str:
+        """Say, once, that the whole run will not stay within its limits.
+
+        `left` says how many attempts are still to be started, by task id.
+        """
+        if self._is_outlook_told or self._called < OUTLOOK_ATTEMPTS or not (self._meters or self._limit_s < math.inf):
             return ""
-        passed = [why for meter in self._meters if (why := meter.outlook(left))]
-        whole_s = now - self._began + left * self._busy_s / self._ended / self._most_running
+        left_s = math.fsum(count * self._expected(task_id) for task_id, count in left.items())
+        passed = [why for meter in self._meters if (why := meter.outlook(left_s, sum(left.values())))]
+        whole_s = now - self._began + self._busy_s.of_all(left_s) / self._most_running
         if whole_s > self._limit_s:
             passed.append(
                 f"At this rate the whole run would take about {_time(whole_s)}; --max-hours is {_time(self._limit_s)}."
             )
         self._is_outlook_told = bool(passed)
         return " ".join(passed)
+
+    def _expected(self, task_id: str) -> float:
+        return self._expected_s.get(task_id, self._mean_s)
 
     def _reached(self) -> str:
         return next((why for meter in self._meters if (why := meter.reached())), "")
@@ -162,41 +207,38 @@ class _Meter:
         self._kind = kind
         self._limit = limit
         self._spent = 0.0
-        self._live: dict[TrialKey, float] = {}
-        self._most_live = 0.0  # of one attempt: the best guess before any has ended
-        self._typical = 0.0  # of all that ended by themselves and made a model call
-        self._typical_count = 0
+        self._live: dict[TrialKey, _Usual] = {}
+        self._most_live = _Usual()  # of one attempt: the best guess before any has ended
+        self._typical = _Usual()  # of all that ended by themselves and made a model call
         self._judged = 0.0
         self._judged_count = 0
         self._to_judge = 0
 
     @property
     def _used(self) -> float:
-        return self._spent + math.fsum(self._live.values())
+        return self._spent + math.fsum(live.used for live in self._live.values())
 
-    @property
-    def _usual(self) -> float:
+    def _usual(self, expected_s: float) -> float:
         """What an attempt comes to, without its judge."""
-        return self._typical / self._typical_count if self._typical_count else self._most_live
+        return (self._typical if self._typical.count else self._most_live).of(expected_s)
 
     @property
     def _usual_judge(self) -> float:
         """What judging comes to, on the average of all grades, be they a judge's or not."""
         return self._judged / self._judged_count if self._judged_count else 0.0
 
-    def uses(self, key: TrialKey, usage: Usage) -> None:
-        self._live[key] = self._kind.of(usage)
-        self._most_live = max(self._most_live, self._live[key])
+    def uses(self, key: TrialKey, usage: Usage, expected_s: float) -> None:
+        self._live[key] = live = _Usual(used=self._kind.of(usage), expected_s=expected_s, count=1)
+        self._most_live = max(self._most_live, live, key=lambda one: one.used)
 
-    def ended(self, outcome: Outcome | OutcomeMark, key: TrialKey | None) -> None:
-        live = self._live.pop(key, 0.0) if key is not None else 0.0
+    def ended(self, outcome: Outcome | OutcomeMark, key: TrialKey | None, expected_s: float) -> None:
+        live = self._live.pop(key, None) if key is not None else None
         is_known = outcome.usage.requests > 0
-        used = self._kind.of(outcome.usage) if is_known else live
+        used = self._kind.of(outcome.usage) if is_known else live.used if live is not None else 0.0
         self._spent += used
         self._to_judge += outcome.reason.counts
         if is_known and outcome.reason is not Reason.INTERRUPTED:
-            self._typical += used
-            self._typical_count += 1
+            self._typical.add(used, expected_s)
 
     def judged(self, judge: JudgeGrade | JudgeMark | None) -> None:
         used = self._kind.of_judge(judge) if judge is not None else 0.0
@@ -210,12 +252,15 @@ class _Meter:
             return ""
         return f"{self._kind.option} {self._kind.show(self._limit)} is reached: {self._is_spent()}."
 
-    def no_room(self, running: int) -> str:
-        """Say why there is no room for one more beside `running`: those not heard of yet have all before them."""
-        rest = math.fsum(max(0.0, self._usual - used) for used in self._live.values())
-        unheard = max(0, running - len(self._live))
-        coming = rest + unheard * self._usual + (running + self._to_judge) * self._usual_judge
-        another = self._usual + self._usual_judge
+    def no_room(self, expected_s: float, running_s: Mapping[TrialKey, float]) -> str:
+        """Say why there is no room for one more beside those that run: those not heard of yet have all before them.
+
+        It is expected to take `expected_s`, and they `running_s`.
+        """
+        rest = math.fsum(max(0.0, self._usual(live.expected_s) - live.used) for live in self._live.values())
+        unheard = math.fsum(self._usual(each_s) for key, each_s in running_s.items() if key not in self._live)
+        coming = rest + unheard + (len(running_s) + self._to_judge) * self._usual_judge
+        another = self._usual(expected_s) + self._usual_judge
         if self._used + coming + another <= self._limit * (1 + ROUNDING):
             return ""
         show = self._kind.show
@@ -225,10 +270,11 @@ class _Meter:
             f" about {show(another)}."
         )
 
-    def outlook(self, left: int) -> str:
-        running = math.fsum(max(self._usual, used) for used in self._live.values())
+    def outlook(self, left_s: float, left: int) -> str:
+        """Say that the whole will be too much; `left` attempts, which take `left_s` in all, are still to be started."""
+        running = math.fsum(max(self._usual(live.expected_s), live.used) for live in self._live.values())
         to_judge = len(self._live) + self._to_judge + left
-        whole = self._spent + running + left * self._usual + to_judge * self._usual_judge
+        whole = self._spent + running + self._typical.of_all(left_s) + to_judge * self._usual_judge
         if whole <= self._limit * (1 + ROUNDING):
             return ""
         told = self._kind.whole.format(self._kind.show(whole))

@@ -105,7 +105,7 @@ class Dispatcher:
             case None:
                 pass
         self._cap(self._budget.ended(outcome))
-        if outlook := self._budget.outlook(now, self._schedule.waiting):
+        if outlook := self._budget.outlook(now, self._schedule.waiting_by_task):
             self._tell(outlook)
         self._wake()
 
@@ -144,10 +144,10 @@ class Dispatcher:
             return self._next_probe(now)
         if len(self._running) >= self._throttle.limit:
             return math.inf
-        if self._schedule.waiting:
+        if (coming := self._schedule.coming()) is not None:
             if now < self._throttle.not_before:
                 return self._throttle.not_before
-            if not self._is_paid(now):
+            if not self._is_paid(coming, now):
                 return math.inf if self._running else None
         answer = self._schedule.next(now)
         if isinstance(answer, Attempt):
@@ -157,13 +157,14 @@ class Dispatcher:
     def _next_probe(self, now: float) -> Attempt | float | None:
         if self._running:
             return math.inf  # they may still tell
-        if not self._schedule.waiting:
+        coming = self._schedule.coming(is_probe=True)
+        if coming is None:
             if not self._breaker.works:
                 self._end(self._breaker.why, Stop.INCONCLUSIVE)
             return None
         if now < self._breaker.resume_at:
             return self._breaker.resume_at
-        if not self._is_paid(now):
+        if not self._is_paid(coming, now):
             return None
         attempt = self._schedule.probe()
         if attempt is not None:
@@ -172,9 +173,9 @@ class Dispatcher:
             self._running[attempt.key] = now
         return attempt
 
-    def _is_paid(self, now: float) -> bool:
-        """Whether the budget has room for one more. The run ends where it has not, and nothing runs that could change that."""
-        why = self._budget.may_start(now, running=len(self._running))
+    def _is_paid(self, attempt: Attempt, now: float) -> bool:
+        """Whether the budget has room for it. The run ends where it has not, and nothing runs that could change that."""
+        why = self._budget.may_start(now, attempt.key, running=self._running.keys())
         if why and not self._running:
             self._end(why, Stop.BUDGET)
         return not why

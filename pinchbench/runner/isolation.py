@@ -28,17 +28,22 @@ class Choice:
     warning: str = ""
 
 
-def choose_isolation(*, release: str, trials: int, slots: int, available_bytes: int) -> Choice:
-    """Choose between private homes and one private gateway for `trials` that are left, on so many slots."""
+def choose_isolation(*, release: str, trials: int, slots: int, available_bytes: int, services: bool = False) -> Choice:
+    """Choose between private homes and one private gateway for `trials` that are left, on so many slots.
+
+    `services` says whether the user's config brings plugins; a gateway has most of them switched off.
+    """
     if release_key(release)[: len(GATEWAY_SINCE)] < GATEWAY_SINCE:
         isolation, why = Isolation.PRIVATE, f"with OpenClaw {release} a gateway saves next to nothing"
+    elif services:
+        isolation, why = Isolation.PRIVATE, "your OpenClaw has plugins, most of which a gateway would leave out"
     elif trials < WORTH_TRIALS:
         isolation, why = Isolation.PRIVATE, "for so few trials a gateway is not worth its start"
     else:
         isolation = Isolation.GATEWAY
         why = "a trial through one gateway takes a fraction of the CPU time and memory of one with a home of its own"
     needed = needed_bytes(isolation, slots)
-    if needed > available_bytes and needed > (smaller := needed_bytes(_other(isolation), slots)):
+    if not services and needed > available_bytes and needed > (smaller := needed_bytes(_other(isolation), slots)):
         isolation, needed = _other(isolation), smaller
         why = f"it needs less memory, of which {available_bytes / GIB:.1f} GiB are free"
     warning = ""

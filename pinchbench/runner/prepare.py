@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.limits import ORACLE
+from pinchbench.limits import DEMO_MODELS, ORACLE
 from pinchbench.model import Attempt, GradingType
 from pinchbench.openclaw.command import model_slug
 from pinchbench.runner.order import expected_durations, start_order
@@ -58,6 +58,11 @@ class Prepared:
         return min(self.config.concurrency, len(self.attempts))
 
     @property
+    def weights_s(self) -> Mapping[str, float]:
+        """How long a trial of each task takes beside the others, in seconds, by task id: as expected, else its limit."""
+        return self.expected_s or {trial.key.task_id: trial.timeout_s for trial in self.trials}
+
+    @property
     def unjudged(self) -> str:
         """A sentence on the tasks that will lack their judge; empty when none does."""
         tasks = {trial.key.task_id: trial.task.grading_type for trial in self.trials}
@@ -104,7 +109,10 @@ def prepare(config: RunConfig) -> Prepared:
 
 
 def expected_by_task(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> Mapping[str, float]:
-    """How long a trial of each task will take, in seconds, as the runs of an output folder tell; empty without. Blocks."""
+    """How long a trial of each task will take, in seconds, as the runs of an output folder tell; empty without. Blocks.
+
+    Scripted models tell nothing about real ones, nor these about them.
+    """
     try:
         if not output_dir.is_dir():
             return {}
@@ -112,8 +120,14 @@ def expected_by_task(config: RunConfig, trials: Sequence[Trial], output_dir: Pat
         return {}  # a folder that can't be reached is told when something is to be written there
     from pinchbench.results.history import past_trials  # noqa: PLC0415 - a first run has none to decode
 
-    task_ids = {trial.key.task_id for trial in trials}
-    return expected_durations(trials, past_trials(output_dir, slug=model_slug(config.model), task_ids=task_ids))
+    scripted = {model_slug(model) for model in DEMO_MODELS}
+    past = past_trials(
+        output_dir,
+        slug=model_slug(config.model),
+        task_ids={trial.key.task_id for trial in trials},
+        is_alike=lambda slug: (slug in scripted) == config.is_demo,
+    )
+    return expected_durations(trials, past)
 
 
 def in_start_order(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -54,6 +54,7 @@ class Schedule:
         """
         self._first = deque(attempts)
         self._retries: list[_Retry] = []  # a heap
+        self._waiting = Counter(attempt.key.task_id for attempt in self._first)
         self._running: set[TrialKey] = set()
         self._used = dict(used)  # how many retries a trial has earned
         self._earned = 0  # how many retries there were so far, which numbers them
@@ -66,6 +67,17 @@ class Schedule:
     def waiting(self) -> int:
         """How many attempts are not given out yet."""
         return len(self._first) + len(self._retries)
+
+    @property
+    def waiting_by_task(self) -> Mapping[str, int]:
+        """How many attempts at each task are not given out yet, by task id. Changes with the schedule."""
+        return self._waiting
+
+    def coming(self, *, is_probe: bool = False) -> Attempt | None:
+        """The attempt that `next`, or `probe`, gives out when the time has come; None when nothing waits."""
+        if self._first and not (is_probe and self._retries):
+            return self._first[0]
+        return self._retries[0].attempt if self._retries else None
 
     def next(self, now: float) -> Attempt | float | None:
         """Give out an attempt to run now, or say when to ask again, or None when there will be no more.
@@ -113,14 +125,16 @@ class Schedule:
             self._earned += 1
             retry = _Retry(due_at=now + min(MAX_DELAY_S, delay_s), order=self._earned, attempt=again)
             heapq.heappush(self._retries, retry)
+            self._waiting[attempt.key.task_id] += 1
         return follows
 
     def _give_first(self) -> Attempt:
-        attempt = self._first.popleft()
-        self._running.add(attempt.key)
-        return attempt
+        return self._given(self._first.popleft())
 
     def _give_retry(self) -> Attempt:
-        attempt = heapq.heappop(self._retries).attempt
+        return self._given(heapq.heappop(self._retries).attempt)
+
+    def _given(self, attempt: Attempt) -> Attempt:
         self._running.add(attempt.key)
+        self._waiting[attempt.key.task_id] -= 1
         return attempt

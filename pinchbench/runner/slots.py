@@ -98,6 +98,8 @@ async def make_homes(
             template,
             home,
             marker=f"{run_folder.name}/.{GATEWAY}",
+            model=config.model,
+            slots=slots,
             providers=_providers(config, scripted, slots),
             tell=tell,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import anyio
+import psutil
 import pytest
 from anyio import Event, create_task_group, fail_after
 
@@ -23,13 +24,12 @@ from pinchbench.openclaw.gateway import (
     TRACELESS_TOOLS,
     Gateway,
     GatewayHome,
-    Pointing,
     free_port,
-    gateway_config,
     gateway_home,
     has_memory,
     is_ready,
 )
+from pinchbench.openclaw.gateway_config import SILENCE, Pointing
 from pinchbench.openclaw.home import agent_entry, clone, make_template
 from pinchbench.process.leftovers import find_marked
 from pinchbench.process.supervise import Leave
@@ -105,7 +105,13 @@ async def running(folder: Path, *, store: str = "sqlite", **settings: str | bool
     )
     marker, told = f"test/{uuid4().hex}", list[str]()
     gateway = Gateway(
-        template, clone(template, folder / "homes" / "gateway"), marker=marker, providers={}, tell=told.append
+        template,
+        clone(template, folder / "homes" / "gateway"),
+        marker=marker,
+        model="mock/m1",
+        slots=2,
+        providers={},
+        tell=told.append,
     )
     place = Place(gateway=gateway, program=program, folder=folder, leave=Leave(), marker=marker, told=told)
 
@@ -348,22 +354,45 @@ async def test_an_error_beside_it_ends_it(tmp_path: Path) -> None:
     assert find_marked(place.marker) == []
 
 
-async def test_the_config_has_a_token_of_its_own_and_knows_the_providers_of_all_slots(tmp_path: Path) -> None:
-    base: Json = {"gateway": {"port": 18789, "auth": {"mode": "none"}}, "models": {"providers": {"a": {"x": 1}}}}
-    one, two = (gateway_config(base, 1234, {"a-2": {"x": 2}}) for _ in range(2))
-    assert one["models"] == {"providers": {"a": {"x": 1}, "a-2": {"x": 2}}}
-    mine, other = one["gateway"], two["gateway"]
-    assert isinstance(mine, dict)
-    assert isinstance(other, dict)
-    assert (mine["port"], mine["bind"], mine["mode"], mine["auth"]["mode"]) == (1234, "loopback", "local", "token")
-    assert mine["auth"]["token"] != other["auth"]["token"]
-    assert len(mine["auth"]["token"]) >= 32
-    assert base["gateway"] == {"port": 18789, "auth": {"mode": "none"}}
+async def test_each_gateway_has_a_token_of_its_own_in_a_private_file(tmp_path: Path) -> None:
+    tokens = set()
+    for number in range(2):
+        async with running(tmp_path / str(number)) as place:
+            await place.gateway.ready()
+            gateway = place.config()["gateway"]
+            assert isinstance(gateway, dict)
+            assert (gateway["bind"], gateway["mode"], gateway["auth"]["mode"]) == ("loopback", "local", "token")
+            tokens.add(gateway["auth"]["token"])
+    assert min(map(len, tokens)) >= 32
+    assert len(tokens) == 2
     async with running(tmp_path) as place:
         await place.gateway.ready()
         assert (place.gateway.state_dir / "openclaw.json").stat().st_mode & 0o777 == 0o600
         await place.home().prepare(place.workspace("a"))
         assert (place.gateway.state_dir / "openclaw.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_what_an_agent_does_to_the_config_is_undone_with_the_next_trial(tmp_path: Path) -> None:
+    async with running(tmp_path) as place:
+        home = place.home()
+        await home.prepare(place.workspace("a"))
+        before, path = place.config(), place.gateway.state_dir / "openclaw.json"
+        path.write_text('{"tools": {"deny": []}, "agents"', encoding="utf-8")
+        await home.prepare(place.workspace("b"))
+        assert {**place.config(), "agents": None} == {**before, "agents": None}
+        path.unlink()
+        os.mkfifo(path)
+        await home.prepare(place.workspace("c"))
+        assert place.entry(home)["workspace"] == str(place.workspace("c"))
+
+
+async def test_a_gateway_runs_none_of_the_users_services(tmp_path: Path) -> None:
+    async with running(tmp_path) as place:
+        await place.gateway.ready()
+        [started] = place.events("started")
+        pid = started["pid"]
+        assert isinstance(pid, int)
+        assert SILENCE.items() <= psutil.Process(pid).environ().items()
 
 
 def test_nobody_is_ready_on_a_port_that_nobody_has() -> None:

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 ORDER: Json = {"anthropic": ["anthropic:me"]}
-TOOLS: Json = {"deny": list(DENIED_TOOLS), "sessions": {"visibility": "tree"}}
+TOOLS: Json = {
+    "deny": list(DENIED_TOOLS),
+    "sessions": {"visibility": "tree"},
+    "exec": {"notifyOnExit": False},
+}
 PROVIDER: Json = {"baseUrl": "http://127.0.0.1:1/v1", "apiKey": "k", "models": []}
 
 

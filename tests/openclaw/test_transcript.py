@@ -195,10 +195,10 @@ def test_a_second_model_or_openclaws_note_is_a_fallback() -> None:
 
 def test_a_transcript_tells_which_tools_were_called_and_where_the_session_works() -> None:
     lines = [record("session", cwd="/w/a"), call("exec"), call("read"), call("exec"), answer()]
-    assert (facts(*lines).tools, facts(*lines).cwd) == (frozenset({"exec", "read"}), "/w/a")
-    assert (facts(answer()).tools, facts(answer()).cwd) == (frozenset(), "")
-    assert facts(record("session"), record("session", cwd=None)).cwd == ""
-    assert facts(record("session", cwd="/w/\ud800")).cwd == "/w/?"
+    assert (facts(*lines).tools, facts(*lines).cwds) == (frozenset({"exec", "read"}), ("/w/a",))
+    assert (facts(answer()).tools, facts(answer()).cwds) == (frozenset(), ())
+    assert facts(record("session"), record("session", cwd=None)).cwds == ()
+    assert facts(*lines, record("session", cwd="/w/\ud800"), *lines).cwds == ("/w/a", "/w/?")
 
 
 def test_the_names_of_tools_are_bounded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
+from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
 from pinchbench.results import reading
 from pinchbench.results.attempts import promised_retries, trial_attempts
 from pinchbench.results.facts import TaskFacts
@@ -23,9 +24,10 @@ from pinchbench.results.records import (
     RunStarted,
     TrialFinished,
     TrialStarted,
+    decode,
     encode,
 )
-from pinchbench.results.standing import Standing
+from pinchbench.results.standing import Standing, decode_mark
 
 STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=4)
 PLAN = [(task_id, repetition) for task_id in ("task_a", "task_b") for repetition in (1, 2)]
@@ -63,11 +65,29 @@ RECORD: st.SearchStrategy[Record] = st.one_of(
 )
 
 
-@given(st.lists(RECORD, max_size=20), st.sampled_from([b"", b"\0\0", b"garbage\n", b'{"type":"outco']))
-def test_it_tells_what_the_whole_records_tell(records: list[Record], tail: bytes) -> None:
+DAMAGE = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=3)
+
+
+def damaged(data: bytes, damage: list[tuple[float, int]]) -> bytes:
+    """With other bytes, each at its part of the whole."""
+    changed = bytearray(data)
+    for part, byte in damage:
+        changed[int(part * len(data))] = byte
+    return bytes(changed)
+
+
+@given(
+    st.lists(st.tuples(RECORD, st.booleans()), max_size=20),
+    DAMAGE,
+    st.sampled_from([b"", b"\0\0", b"garbage\n", b'{"type":"outco']),
+)
+def test_it_tells_what_the_whole_records_tell(
+    records: list[tuple[Record, bool]], damage: list[tuple[float, int]], tail: bytes
+) -> None:
+    lines = [encode(record).removesuffix(b"\n" if is_spliced else b"") for record, is_spliced in records]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "journal.jsonl"
-        path.write_bytes(b"".join(map(encode, [STARTED, *records])) + tail)
+        path.write_bytes(encode(STARTED) + (damaged(b"".join(lines), damage) if lines else b"") + tail)
         journal, standing = read_journal(path), Standing(path)
         left = standing.left(PLAN)
     attempts, promised = trial_attempts(journal.records), promised_retries(journal.records)
@@ -91,6 +111,64 @@ def test_it_tells_what_the_whole_records_tell(records: list[Record], tail: bytes
     for mark, outcome in zip(standing.outcomes, journal.attempts, strict=True):
         assert (mark.reason, mark.attempt, mark.digest) == (outcome.reason, outcome.attempt, outcome.digest)
         assert Usage(**{name: getattr(mark.usage, name) for name in mark.usage.__struct_fields__}) == outcome.usage
+
+
+@given(RECORD, DAMAGE)
+def test_a_mark_is_made_of_exactly_the_lines_that_are_records(record: Record, damage: list[tuple[float, int]]) -> None:
+    line = damaged(encode(record), damage)
+    try:
+        decode(line)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            decode_mark(line)
+    else:
+        decode_mark(line)
+
+
+COMPLETED = Outcome(key=TrialKey(task_id="task_a", repetition=1), reason=Reason.COMPLETED, digest="old")
+GIVEN = Grade(key=COMPLETED.key, grading_type=GradingType.AUTOMATED, breakdown={"a": 1.0}, check=CheckGrade())
+
+
+@pytest.mark.parametrize(
+    ("record", "whole", "broken"),
+    [
+        (TrialFinished(outcome=replace(COMPLETED, store="jsonl")), b"jsonl", b"\xffsonl"),
+        (TrialFinished(outcome=replace(COMPLETED, note="\u2026")), b"\xe2\x80\xa6", b"\\ud800"),
+        (TrialFinished(outcome=COMPLETED), b'"slot":0', b'"slot":null'),
+        (TrialFinished(outcome=COMPLETED), b'"exit_code":null', b'"exit_code":true'),
+        (GradeGiven(grade=GIVEN), b'"automated"', b'"avtomated"'),
+        (GradeGiven(grade=GIVEN), b'"grading_type":"automated",', b""),
+        (GradeGiven(grade=GIVEN), b'{"a":1.0}', b'{"a":"1"}'),
+        (GradeGiven(grade=GIVEN), b'"cpu_s":0.0', b'"cpu_s":""'),
+        (GradeGiven(grade=replace(GIVEN, judge=JudgeGrade())), b'"cached":0', b'"cached":[]'),
+        (TrialStarted(key=COMPLETED.key, slot=1, attempt=1, at=0.0), b'"slot":1', b'"slot":"1"'),
+    ],
+)
+def test_what_a_mark_does_not_hold_is_checked_all_the_same(record: Record, whole: bytes, broken: bytes) -> None:
+    line = encode(record)
+    decode_mark(line)
+    assert whole in line
+    with pytest.raises(ValueError, match=r"\S"):
+        decode(line.replace(whole, broken))
+    with pytest.raises(ValueError, match=r"\S"):
+        decode_mark(line.replace(whole, broken))
+
+
+def test_of_a_line_with_several_outcomes_each_that_waits_is_graded_once_and_no_other(tmp_path: Path) -> None:
+    failed = replace(COMPLETED, reason=Reason.PROVIDER_ERROR)
+    second, other = replace(COMPLETED, attempt=2), replace(COMPLETED, key=TrialKey(task_id="task_b", repetition=1))
+    line = b"".join(encode(TrialFinished(outcome=one)).rstrip() for one in (failed, other, second)) + b"\n"
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(encode(STARTED) + line)
+    assert Standing(path).left(PLAN).ungraded == (second, other)
+
+
+def test_a_waiting_outcome_that_was_taken_back_meanwhile_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(encode(STARTED) + encode(TrialFinished(outcome=COMPLETED)))
+    standing = Standing(path)
+    path.write_bytes(encode(STARTED))
+    assert standing.left(PLAN).ungraded == ()
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,11 @@ def budget(limits: Limits, *, spent: Usage = Usage()) -> Budget:
     return Budget(limits, began=1000, earlier=[before])
 
 
+def may_start(one: Budget, *running: int, now: float = 1000, of: int = 99) -> str:
+    """Ask for room for trial `of` beside those that run."""
+    return one.may_start(now, key(of), running=[key(number) for number in running])
+
+
 # Caps
 
 
@@ -50,7 +55,7 @@ def test_a_cap_is_reached_by_what_runs_together_with_what_is_spent() -> None:
     assert one.uses(key(1), cost(0.9)) == ""
     assert one.uses(key(2), cost(1)) == ""
     assert one.uses(key(1), cost(1)) == "--max-cost $5.00 is reached: $5.00 is spent."
-    assert one.may_start(1000, running=2) == "--max-cost $5.00 is reached: $5.00 is spent."
+    assert may_start(one, 1, 2) == "--max-cost $5.00 is reached: $5.00 is spent."
 
 
 def test_the_final_usage_replaces_the_live_one() -> None:
@@ -96,25 +101,25 @@ def test_hours_are_those_of_this_session() -> None:
     assert one.expired(one.deadline - 1) == ""
     assert one.expired(one.deadline - 1e-6) != "", "a timer may fire a moment early"
     assert one.expired(one.deadline) == "--max-hours 1 h 30 min is reached: the run has taken 1 h 30 min."
-    assert one.may_start(one.deadline + 600, running=0).endswith("has taken 1 h 40 min.")
+    assert may_start(one, now=one.deadline + 600).endswith("has taken 1 h 40 min.")
 
 
 # Whether one more may start
 
 
 def test_nothing_is_known_before_the_first_trial() -> None:
-    assert budget(Limits(max_cost_usd=0.01, max_tokens=1, max_hours=0.1)).may_start(1000, running=7) == ""
+    assert may_start(budget(Limits(max_cost_usd=0.01, max_tokens=1, max_hours=0.1)), *range(1, 8)) == ""
 
 
 def test_before_any_has_ended_the_largest_seen_stands_for_all() -> None:
     one = budget(COST)
     one.uses(key(1), cost(1))
     one.uses(key(2), cost(2))
-    assert one.may_start(1000, running=2) != "", "3 used, 1 to come, 2 for another"
+    assert may_start(one, 1, 2) != "", "3 used, 1 to come, 2 for another"
     one.ended(outcome(2, cost(2), Reason.INTERRUPTED))
-    assert one.may_start(1000, running=1) != "", "what was interrupted tells no more than that"
+    assert may_start(one, 1) != "", "what was interrupted tells no more than that"
     one.ended(outcome(1, cost(1)))
-    assert one.may_start(1000, running=0) == "", "3 used, 1 for another"
+    assert may_start(one) == "", "3 used, 1 for another"
 
 
 def test_the_forecast_is_what_is_used_and_the_rest_of_what_runs_and_another() -> None:
@@ -122,8 +127,8 @@ def test_the_forecast_is_what_is_used_and_the_rest_of_what_runs_and_another() ->
     one.ended(outcome(1, cost(1)))
     one.uses(key(2), cost(0.6))
     one.uses(key(3), cost(1.4))  # more than expected: it is not expected to give anything back
-    assert one.may_start(1000, running=3) != "", "3 used, 0.4 and 1 to come, 1 for another"
-    assert one.may_start(1000, running=2) == "", "3 used, 0.4 to come, 1 for another"
+    assert may_start(one, 2, 3, 4) != "", "3 used, 0.4 and 1 to come, 1 for another"
+    assert may_start(one, 2, 3) == "", "3 used, 0.4 to come, 1 for another"
 
 
 def test_what_made_no_model_call_does_not_make_trials_look_cheap() -> None:
@@ -131,18 +136,18 @@ def test_what_made_no_model_call_does_not_make_trials_look_cheap() -> None:
     one.ended(outcome(1, cost(3)))
     for number in range(2, 9):
         one.ended(outcome(number, Usage(), Reason.AGENT_NOT_STARTED))
-    assert one.may_start(1000, running=0) != ""
+    assert may_start(one) != ""
 
 
 def test_a_judge_makes_trials_dearer_those_that_wait_for_it_included() -> None:
     one = budget(COST)
     one.ended(outcome(1, cost(1)))
     one.judged(grade(1, JudgeGrade(cost_usd=1)))
-    assert one.may_start(1000, running=0) == "", "2 used, 2 for another"
+    assert may_start(one) == "", "2 used, 2 for another"
     one.ended(outcome(2, cost(1)))
-    assert one.may_start(1000, running=0) != "", "3 used, 1 to judge, 2 for another"
+    assert may_start(one) != "", "3 used, 1 to judge, 2 for another"
     one.judged(grade(2))
-    assert one.may_start(1000, running=0) == "", "3 used, 1.5 for another"
+    assert may_start(one) == "", "3 used, 1.5 for another"
 
 
 def test_what_an_earlier_session_left_to_be_judged_is_no_credit() -> None:
@@ -150,15 +155,15 @@ def test_what_an_earlier_session_left_to_be_judged_is_no_credit() -> None:
     for number in range(3):
         one.judged(grade(number, JudgeGrade(cost_usd=1)))
     one.ended(outcome(9, cost(0.5)))
-    assert one.may_start(1000, running=0) != "", "3.5 used, 1 to judge, 1.5 for another"
+    assert may_start(one) != "", "3.5 used, 1 to judge, 1.5 for another"
 
 
 def test_ten_trials_of_ten_cents_fit_into_a_dollar() -> None:
     one = budget(Limits(max_cost_usd=1))
     for number in range(10):
-        assert one.may_start(1000, running=0) == ""
+        assert may_start(one) == ""
         one.ended(outcome(number, cost(0.1)))
-    assert one.may_start(1000, running=0) != ""
+    assert may_start(one) != ""
 
 
 def test_the_time_of_another_trial_has_to_fit_in() -> None:
@@ -166,8 +171,8 @@ def test_the_time_of_another_trial_has_to_fit_in() -> None:
     one.ended(outcome(1, took_s=500, setup_s=100))
     one.ended(outcome(2, took_s=1200, reason=Reason.NO_MODEL_CALL))
     one.ended(outcome(3, took_s=9, reason=Reason.INTERRUPTED))
-    assert one.may_start(one.deadline - 900, running=0) == ""
-    said = one.may_start(one.deadline - 880, running=0)
+    assert may_start(one, now=one.deadline - 900) == ""
+    said = may_start(one, now=one.deadline - 880)
     assert said == "--max-hours 1 h 30 min: 1 h 15 min have passed, and another trial would take about 15 min."
 
 
@@ -176,16 +181,16 @@ def test_sentences_name_the_option_and_the_figures() -> None:
     one.ended(outcome(1, cost(0.4)))
     one.ended(outcome(2, cost(0.4)))
     one.uses(key(3), cost(3.91))
-    said = one.may_start(1000, running=1)
+    said = may_start(one, 3)
     assert said == "--max-cost $5.00: $4.71 is spent, and another trial would take about $0.40."
-    said = one.may_start(1000, running=3)
+    said = may_start(one, 3, 4, 5)
     assert said == (
         "--max-cost $5.00: $4.71 is spent, what is on its way will take about $0.80 more, and another trial would take"
         " about $0.40."
     )
     one = budget(TOKENS, spent=Usage(total_tokens=900_000))
     one.ended(outcome(1, cost(0, tokens=60_000)))
-    said = one.may_start(1000, running=0)
+    said = may_start(one)
     assert said == "--max-tokens 1,000,000: 960,000 tokens are used, and another trial would take about 60,000."
 
 
@@ -201,7 +206,7 @@ def test_sentences_name_the_option_and_the_figures() -> None:
     ],
 )
 def test_small_amounts_have_more_digits(usd: float, told: str) -> None:
-    assert budget(Limits(max_cost_usd=usd), spent=cost(usd)).may_start(1000, running=0) == (
+    assert may_start(budget(Limits(max_cost_usd=usd), spent=cost(usd))) == (
         f"--max-cost {told} is reached: {told} is spent."
     )
 
@@ -219,21 +224,21 @@ def test_a_run_that_will_not_fit_is_told_once_as_soon_as_three_have_ended() -> N
     one = budget(COST, spent=cost(0.4))
     for number in (1, 2):
         one.ended(outcome(number, cost(1)))
-        assert one.outlook(1000, 10) == ""
+        assert one.outlook(1000, {"t": 10}) == ""
     one.ended(outcome(3, Usage(), Reason.NO_MODEL_CALL))
-    assert one.outlook(1000, 10) == "", "it tells nothing about costs"
+    assert one.outlook(1000, {"t": 10}) == "", "it tells nothing about costs"
     one.ended(outcome(4, cost(1)))
-    assert one.outlook(1000, 9) == "At this rate the whole run would cost about $12.40; --max-cost is $5.00."
-    assert one.outlook(1000, 9) == ""
+    assert one.outlook(1000, {"t": 9}) == "At this rate the whole run would cost about $12.40; --max-cost is $5.00."
+    assert one.outlook(1000, {"t": 9}) == ""
 
 
 def test_a_run_that_fits_is_not_worth_a_word_until_it_no_longer_does() -> None:
     one = budget(COST)
     for number in range(3):
         one.ended(outcome(number, cost(0.5)))
-    assert one.outlook(1000, 7) == ""
+    assert one.outlook(1000, {"t": 7}) == ""
     one.ended(outcome(9, cost(2.5)))
-    assert one.outlook(1000, 6) == "At this rate the whole run would cost about $10.00; --max-cost is $5.00."
+    assert one.outlook(1000, {"t": 6}) == "At this rate the whole run would cost about $10.00; --max-cost is $5.00."
 
 
 def test_what_runs_and_its_judge_are_part_of_the_whole() -> None:
@@ -243,21 +248,84 @@ def test_what_runs_and_its_judge_are_part_of_the_whole() -> None:
         one.judged(grade(number, JudgeGrade(cost_usd=0.5)))
     one.uses(key(8), cost(0.1))
     one.uses(key(9), cost(1.5))
-    assert one.outlook(1000, 0) == "At this rate the whole run would cost about $6.00; --max-cost is $5.00."
+    assert one.outlook(1000, {"t": 0}) == "At this rate the whole run would cost about $6.00; --max-cost is $5.00."
 
 
 def test_the_time_of_the_whole_run_knows_that_trials_run_beside_each_other() -> None:
     one = budget(Limits(max_hours=1, max_tokens=100))
     for running in range(4):
-        one.may_start(1000, running=running)
+        may_start(one, *range(running))
     for number in range(3):
         one.ended(outcome(number, cost(0, tokens=10), took_s=600))
-    said = one.outlook(1600, 21)
+    said = one.outlook(1600, {"t": 21})
     assert said == (
         "At this rate the whole run would use about 240 tokens; --max-tokens is 100. At this rate the whole run would"
         " take about 1 h 2 min; --max-hours is 1 h."
     )
-    assert "--max-hours" not in budget(Limits(max_hours=1)).outlook(1600, 21)
+    assert "--max-hours" not in budget(Limits(max_hours=1)).outlook(1600, {"t": 21})
+
+
+# Trials that differ
+
+LONG, SHORT = {"t1": 900.0, "t2": 600.0, "t3": 300.0}, dict.fromkeys((f"t{number}" for number in range(4, 10)), 30.0)
+DIFFERENT = Limits(max_cost_usd=5.0, max_hours=1.0)
+
+
+def differing(limits: Limits, expected_s: dict[str, float]) -> Budget:
+    return Budget(limits, began=1000, expected_s=expected_s)
+
+
+def test_short_trials_after_long_ones_are_not_taken_for_long_ones() -> None:
+    one = differing(DIFFERENT, LONG | SHORT)
+    for number, took_s in enumerate(LONG.values(), 1):
+        one.ended(outcome(number, cost(took_s / 400), took_s=took_s))
+    assert one.outlook(2800, dict.fromkeys(SHORT, 1)) == "", "six of $0.075 and half a minute are left"
+    assert may_start(one, 4, 5, 6, of=7, now=4560) == ""
+    assert may_start(one, 4, 5, 6, of=7, now=4580) == (
+        "--max-hours 1 h: 1 h have passed, and another trial would take about 30 s."
+    )
+    one.uses(key(4), cost(0.2))
+    assert may_start(one, 4, 5, of=7) == "", "4.7 used, 0.075 to come, 0.075 for another"
+    one.uses(key(5), cost(0.2))
+    assert "about $0.075." in may_start(one, 4, 5, 6, of=7)
+
+
+def test_a_long_trial_after_short_ones_is_expected_to_come_to_more() -> None:
+    one = differing(DIFFERENT, LONG | SHORT)
+    for number in (4, 5, 6):
+        one.ended(outcome(number, cost(0.05), took_s=30))
+    assert one.outlook(1100, {"t1": 3, "t7": 2}) == "", "0.15 used, 1.50 each, 0.05 each"
+    assert one.outlook(1100, {"t1": 4}) == (
+        "At this rate the whole run would cost about $6.15; --max-cost is $5.00. At this rate the whole run would take"
+        " about 1 h 2 min; --max-hours is 1 h."
+    )
+
+
+def test_the_first_short_trial_does_not_make_long_ones_look_dear() -> None:
+    one = differing(COST, {"t1": 10.0, "t2": 1000.0})
+    one.ended(outcome(1, cost(0.1)))
+    assert may_start(one, of=2) == "", "not a hundred times as much: that was mostly the beginning"
+
+
+def test_how_trials_compare_counts_and_not_how_long_they_were_said_to_take() -> None:
+    said = []
+    for times in (1, 60):
+        one = differing(DIFFERENT, {task_id: times * each_s for task_id, each_s in LONG.items()})
+        for number in (1, 2, 3):
+            one.ended(outcome(number, cost(1), took_s=600))
+        said.append((may_start(one, 2, of=1, now=4000), one.outlook(4000, {"t1": 2})))
+    assert said[0] == said[1]
+    assert all(said[0])
+
+
+def test_a_trial_that_is_expected_to_take_no_time_and_a_task_nobody_knows_harm_nothing() -> None:
+    one = differing(COST, {"t1": 0.0, "t2": 3.0})
+    for number in (1, 1, 8):
+        one.ended(outcome(number, cost(0.5)))
+    assert (
+        one.outlook(1000, {"t1": 4, "t9": 4})
+        == "At this rate the whole run would cost about $6.00; --max-cost is $5.00."
+    )
 
 
 # In general
@@ -291,12 +359,12 @@ def test_trials_that_cost_no_more_than_expected_never_pass_the_limit(
     started = 0
     for _ in range(data.draw(st.integers(0, 60))):
         expected = sum(ended) / len(ended)
-        may_start = (
+        is_started = (
             len(running) < slots
             and all(trial.true <= expected for trial in running.values())  # what the promise is about
-            and not one.may_start(1000, running=len(running))
+            and not may_start(one, *running)
         )
-        if may_start:
+        if is_started:
             started += 1
             running[started] = Running(true=expected * data.draw(st.sampled_from([0.2, 0.7, 1.0])))
         elif running:
@@ -327,7 +395,7 @@ def test_with_noise_the_limit_is_passed_at_most_by_what_was_running(
     waiting = list(enumerate(costs))
     ran_at_the_last_start: list[float] = []
     while True:
-        if waiting and len(running) < slots and not one.may_start(1000, running=len(running)):
+        if waiting and len(running) < slots and not may_start(one, *running):
             assert spent < limit
             number, true = waiting.pop()
             running[number] = true
@@ -361,5 +429,5 @@ def test_without_limits_nothing_ever_says_anything(steps: list[tuple[int, float,
             one.expired(1e9 + usd),
         )[what]
         assert said == ""
-        assert one.may_start(1e9 + usd, running=number) == ""
-        assert one.outlook(1e9 + usd, tokens) == ""
+        assert may_start(one, *range(number), now=1e9 + usd) == ""
+        assert one.outlook(1e9 + usd, {"t": tokens}) == ""

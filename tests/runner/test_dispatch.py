@@ -91,6 +91,7 @@ class Bench:
         retries: int = 2,
         limits: Limits = Limits(),  # noqa: B008 - frozen
         fail_fast: bool = True,
+        expected_s: dict[str, float] | None = None,
     ) -> None:
         self.interrupt = Interrupt()
         self.paces: list[tuple[float, int, str]] = []
@@ -110,7 +111,7 @@ class Bench:
             schedule=Schedule(attempts(trials), retries=retries, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
             throttle=Throttle(slots, delay_s=DELAY_S, jitter=jitter),
             breaker=Breaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
-            budget=Budget(limits, began=anyio.current_time()),
+            budget=Budget(limits, began=anyio.current_time(), expected_s=expected_s or {}),
             interrupt=self.interrupt,
             pace=self._pace,
             tell=self.told.append,
@@ -240,6 +241,20 @@ async def test_money_is_not_spent_beyond_the_limit() -> None:
     assert "--max-cost" in bench.dispatcher.stopped
     assert any("whole run" in sentence for sentence in bench.told)
     assert not bench.interrupt.stop.is_set()
+
+
+async def test_a_run_that_began_with_its_dearest_trials_is_not_ended_for_what_they_cost() -> None:
+    usd = {f"task_{number}": 0.5 if number < 3 else 0.02 for number in range(20)}
+    bench = Bench(
+        lambda at: ended(at.attempt, cost=usd[at.attempt.key.task_id]),
+        trials=20,
+        slots=2,
+        limits=Limits(max_cost_usd=1.9),
+        expected_s={task_id: 1000 * each for task_id, each in usd.items()},
+    )
+    await bench.run()
+    assert len(bench.made) == 20
+    assert (bench.told, bench.dispatcher.stopped) == ([], "")
 
 
 async def test_what_runs_is_ended_at_the_limit_itself() -> None:

@@ -263,6 +263,33 @@ async def test_what_is_expected_to_take_longest_is_started_first_and_the_result_
     assert [task["task_id"] for task in tasks] == sorted(prompts)
 
 
+@pytest.mark.parametrize(
+    ("model", "earlier", "expected_s"),
+    [
+        ("a/b", "mock-m1", {"task_a": 20}),
+        ("a/b", "demo-oracle", {}),
+        ("demo/null", "demo-oracle", {"task_a": 20}),
+        ("demo/null", "mock-m1", {}),
+    ],
+)
+def test_runs_of_scripted_models_are_no_history_of_real_ones_nor_the_other_way_round(
+    tmp_path: Path, model: str, earlier: str, expected_s: dict[str, float]
+) -> None:
+    config = replace(run_config(tmp_path, tmp_path, {"task_a": "Hi"}), model=model, base_url=None, api_key_env=None)
+    before = config.output_dir / f"{earlier}_20200101-000000-0000"
+    before.mkdir(parents=True)
+    key = TrialKey(task_id="task_a", repetition=1)
+    outcome = Outcome(key=key, reason=Reason.COMPLETED, digest="", execution_time_s=20.0)
+    (before / "journal.jsonl").write_bytes(encode(TrialFinished(outcome=outcome)))
+    assert prepare(config).expected_s == expected_s
+
+
+def test_trials_are_weighed_by_their_limits_where_no_earlier_run_tells(tmp_path: Path) -> None:
+    prepared = prepare(run_config(tmp_path, tmp_path, {"task_a": "a"}))
+    assert prepared.weights_s == {"task_a": prepared.trials[0].timeout_s}
+    assert replace(prepared, expected_s={"task_a": 3.0}).weights_s == {"task_a": 3.0}
+
+
 def test_an_output_folder_that_cannot_be_reached_is_no_matter_for_the_plan(tmp_path: Path) -> None:
     config = replace(run_config(tmp_path, tmp_path, {"task_a": "a"}), output_dir=tmp_path / ("long" * 100))
     prepared = prepare(config)

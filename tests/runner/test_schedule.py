@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -50,6 +51,22 @@ def test_first_attempts_come_in_the_order_of_the_plan_and_are_counted() -> None:
     assert one.waiting == 0
     assert one.next(2) is None
     assert one.probe() is None
+
+
+def test_what_comes_next_and_what_waits_of_each_task_is_known_before_it_is_given_out() -> None:
+    first, second = attempts(2)
+    one = schedule([first, second])
+    assert (one.coming(), one.coming(is_probe=True)) == (first, first)
+    given_out(one)
+    assert +Counter(one.waiting_by_task) == {"t1": 1}
+    one.ended(first, outcome(first, LOST), 0)
+    again = replace(first, number=2)
+    assert (one.coming(), one.coming(is_probe=True)) == (second, again)
+    assert one.waiting_by_task == {"t0": 1, "t1": 1}
+    assert one.probe() == again
+    assert given_out(one) == second
+    assert not +Counter(one.waiting_by_task)
+    assert (one.coming(), one.coming(is_probe=True)) == (None, None)
 
 
 def test_a_plan_without_trials_is_over_at_once() -> None:
