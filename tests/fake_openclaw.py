@@ -61,7 +61,9 @@ def read_config() -> Json:
 
 def write_config(config: Json) -> None:
     config_path().parent.mkdir(parents=True, exist_ok=True)
-    config_path().write_text(json.dumps(config, indent=2), encoding="utf-8")
+    fresh = config_path().with_name(f"{config_path().name}.{os.getpid()}")
+    fresh.write_text(json.dumps(config, indent=2), encoding="utf-8")
+    fresh.replace(config_path())  # at once: other commands read it meanwhile
 
 
 def agents_of(config: Json) -> list[Json]:

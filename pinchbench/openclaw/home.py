@@ -66,7 +66,7 @@ class Home(Protocol):
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
         """Take the agent back after a trial, and return what had to be ended that the trial left running.
 
-        `tools` are the names of those it called, `finished` says whether the last turn's process ended by itself.
+        `tools` are the names of those it called, `finished` says whether the last turn ended by itself and all could be read.
         """
 
 

@@ -412,7 +412,7 @@ class NotedHome:
     [
         (("one",), {"write"}, True),
         (("scenario: use memory_search", "NEW scenario: use exec"), {"memory_search", "exec", "write"}, True),
-        (("scenario: no_session",), set(), True),
+        (("scenario: no_session",), set(), False),
         (("scenario: exit 3",), {"write"}, False),
         (("scenario: linger",), {"write"}, False),
         (("scenario: big 1\nscenario: die SIGKILL",), {"exec", "write"}, False),
