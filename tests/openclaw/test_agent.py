@@ -453,9 +453,9 @@ async def test_a_home_that_does_not_come_back_holds_up_nobody(tmp_path: Path, mo
 
 
 def test_a_session_works_elsewhere_only_when_it_says_so(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "link").symlink_to("work")
-    same = (str(tmp_path / "work"), str(tmp_path / "link"), f"{tmp_path}/work/")
-    assert module._elsewhere((), tmp_path / "work") == ""
-    assert module._elsewhere(same, tmp_path / "work") == ""
-    assert module._elsewhere((str(tmp_path), *same), tmp_path / "work") == str(tmp_path)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "link").symlink_to("here")
+    same = (str(tmp_path / "here"), str(tmp_path / "link"), f"{tmp_path}/here/")
+    assert module._elsewhere((), tmp_path / "here") == ""
+    assert module._elsewhere(same, tmp_path / "here") == ""
+    assert module._elsewhere((str(tmp_path), *same), tmp_path / "here") == str(tmp_path)
