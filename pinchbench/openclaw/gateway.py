@@ -16,10 +16,9 @@ import anyio
 from anyio import Event, Lock, create_task_group, fail_after, move_on_after, to_thread
 
 from pinchbench.errors import GatewayError
-from pinchbench.folders import copy_anew
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.gateway_config import SILENCE, Pointing, gateway_config, with_agents
-from pinchbench.openclaw.home import agent_entry, later_place, write_private
+from pinchbench.openclaw.home import agent_entry, copy_home, later_place, write_private
 from pinchbench.process.follow import Follower
 from pinchbench.process.leftovers import end_within
 from pinchbench.process.lines import LineSplitter
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.credentials import Json
     from pinchbench.openclaw.home import PrivateHome
 
@@ -50,7 +48,10 @@ LEFT_GRACE_S = 1.0  # for what a trial left running, as the guardian gives it
 # OpenClaw keeps what these do within the trial's workspace and its processes. All others (memory, sessions, plans,
 # browsers and what releases to come may bring) can leave something in the agent's own state.
 TRACELESS_TOOLS = frozenset(
-    {"apply_patch", "edit", "exec", "find", "grep", "ls", "process", "read", "web_fetch", "web_search", "write"}
+    {
+        *("apply_patch", "edit", "exec", "find", "grep", "ls", "process", "read", "web_fetch", "web_search", "write"),
+        *("tool_describe", "tool_search"),  # they only tell of tools
+    }
 )
 MEMORY_NAMES = frozenset({"memory", "memory.md", "user.md", "dreams.md"})  # OpenClaw indexes them for the agent
 
@@ -91,16 +92,14 @@ class Gateway:
         self._numbers = 0
         self._lock = Lock()
         self._port = 0
-        self._log = home.root.with_name(f"{home.root.name}.log")
         self._serves = Event()
         self._reloaded = Event()
         self._gone = ""  # why nobody should wait for it any more
-        self.ends: list[ProcessEnd] = []
 
     @property
-    def openclaw(self) -> OpenClaw:
-        """What runs it."""
-        return self._home.openclaw
+    def _log(self) -> Path:
+        """What the gateway that was started last says."""
+        return self._home.root.with_name(f"{self._home.root.name}.log")
 
     @property
     def state_dir(self) -> Path:
@@ -175,10 +174,7 @@ class Gateway:
 
     def _renew(self) -> None:
         """Make the state anew, with a port and a token of its own."""
-        copy_anew(self._template.root, self._home.root)
-        path = self._home.state_dir / "openclaw.json"
-        old, new = (json.dumps(str(place))[1:-1] for place in (self._template.root, self._home.root))
-        config = json.loads(path.read_text(encoding="utf-8").replace(old, new))
+        path, config = copy_home(self._template.root, self._home.root)
         agent_entry(config, self._home.agent_id)
         self._port = free_port()
         self._config = gateway_config(
@@ -202,15 +198,16 @@ class Gateway:
                 group.start_soon(self._give_up, leave.stop)
                 first = self._home.root
                 for start in range(1 + RESTARTS):
-                    if start:
-                        self._tell("OpenClaw's gateway ended by itself and is started again.")
-                        # elsewhere: what the trials of the first have written is still being read
-                        self._home = replace(self._home, root=first.with_name(f"{first.name}-{start + 1}"))
-                    await self._run_once()
+                    end = await self._run_once()
                     if self._own.stop.is_set() or leave.stop.is_set():
                         break
-                else:
-                    self._gone = f"OpenClaw's gateway ended by itself again: {await self._last_words()}"
+                    how = f"(exit code {end.exit_code}): {await self._last_words()}"
+                    if start == RESTARTS:
+                        self._gone = f"OpenClaw's gateway ended by itself again {how}"
+                        break
+                    self._tell(f"OpenClaw's gateway is started again, for it ended by itself {how}")
+                    # elsewhere: what the trials of the first have written is still being read
+                    self._home = replace(self._home, root=first.with_name(f"{first.name}-{start + 2}"))
                 group.cancel_scope.cancel()
         except* OSError as errors:
             self._gone = f"OpenClaw's gateway can't be given a home: {errors.exceptions[0]}"
@@ -231,12 +228,12 @@ class Gateway:
         self._serves.set()
         self._reloaded.set()
 
-    async def _run_once(self) -> None:
+    async def _run_once(self) -> ProcessEnd:
         async with self._lock:  # a change that is being written must not land in the new state
             await to_thread.run_sync(self._renew)
             self._agents, self._wanted = {}, {}
         spec = ProcessSpec(
-            argv=[str(self.openclaw.program), "gateway", "run"],
+            argv=[str(self._home.openclaw.program), "gateway", "run"],
             cwd=self._home.root,
             env={**self._home.env, **SILENCE},
             stdout=self._log,
@@ -247,11 +244,12 @@ class Gateway:
         async with create_task_group() as group:
             group.start_soon(self._await_ready, self._serves)
             group.start_soon(self._read_log)
-            self.ends.append(await supervise(spec, timeout_s=math.inf, leave=self._own))
+            end = await supervise(spec, timeout_s=math.inf, leave=self._own)
             group.cancel_scope.cancel()
         if self._serves.is_set():  # else there are those who wait for it: until it is started again
             self._serves = Event()
         self._reloaded.set()
+        return end
 
     async def _await_ready(self, serves: Event) -> None:
         while True:

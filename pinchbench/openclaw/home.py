@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from anyio import Lock, to_thread
+from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
 from pinchbench.folders import copy_anew
 from pinchbench.openclaw.command import agent_id as make_agent_id
-from pinchbench.openclaw.credentials import Json, UserState, merge, user_state_dir
+from pinchbench.openclaw.credentials import Json, UserState, merge
 from pinchbench.openclaw.install import cache_dir, release_key
 from pinchbench.openclaw.probe import run_short
 from pinchbench.secrets import known_secrets, mask
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
 DENIED_TOOLS = ("message", "sessions_spawn", "sessions_send", "cron", "gateway", "nodes")
 # From here on OpenClaw brings what was said in other conversations into a new one, unless it is told not to.
 RECALL_SINCE = (2026, 9)
-# From here on OpenClaw remembers workspaces that had files: it refuses a link that leads elsewhere now, and a folder that is
-# empty now (measured).
-REMEMBERS_SINCE = (2026, 9)
+STATE = "state"  # of a home, below its root
 PLACEHOLDER_KEY = "pinchbench-placeholder"
 
 
@@ -90,7 +87,7 @@ class PrivateHome:
     @property
     def state_dir(self) -> Path:
         """`<root>/state`."""
-        return self.root / "state"
+        return self.root / STATE
 
     @property
     def local(self) -> bool:
@@ -126,15 +123,23 @@ class PrivateHome:
 
     def _renew(self, workspace: Path) -> None:
         assert self.template is not None, "the template is never prepared"  # noqa: S101
-        copy_anew(self.template, self.root)
-        path = self.state_dir / "openclaw.json"
-        old, new = (json.dumps(str(place))[1:-1] for place in (self.template, self.root))
-        config = json.loads(path.read_text(encoding="utf-8").replace(old, new))
+        path, config = copy_home(self.template, self.root)
         agent_entry(config, self.agent_id)["workspace"] = str(workspace)
         if self.provider is not None:
             name, entry = self.provider
             config = merge(config, {"models": {"providers": {name: entry}}})
         path.write_text(json.dumps(config), encoding="utf-8")  # as private as the template's
+
+
+def copy_home(template: Path, root: Path) -> tuple[Path, Json]:
+    """Make `root` a copy of a template, whatever was there; return where its config lies, and what is to be in it. Blocks.
+
+    The config is as it was until it is written: it points into the template. Raises OSError.
+    """
+    copy_anew(template, root)
+    path = root / STATE / "openclaw.json"
+    old, new = (json.dumps(str(place))[1:-1] for place in (template, root))
+    return path, json.loads(path.read_text(encoding="utf-8").replace(old, new))
 
 
 def later_place(workspace: Path, attempt: int) -> Path:
@@ -262,11 +267,11 @@ async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, m
     args = ["agents", "add", agent_id, "--model", model, "--workspace", str(workspace), "--non-interactive"]
     done = await run_short(openclaw, args, env=env)
     if done.returncode != 0:
-        said = _said(done, env)
-        raise OpenClawError(f"`openclaw agents add {agent_id}` failed (exit code {done.returncode}): {said[-500:]}")
+        words = said(done, env)
+        raise OpenClawError(f"`openclaw agents add {agent_id}` failed (exit code {done.returncode}): {words[-500:]}")
 
 
-def _said(done: subprocess.CompletedProcess[bytes], env: Mapping[str, str]) -> str:
+def said(done: subprocess.CompletedProcess[bytes], env: Mapping[str, str]) -> str:
     """What OpenClaw said, without keys: it is cut, and shown."""
     return mask((done.stderr + done.stdout).decode("utf-8", "replace").strip(), known_secrets(env))
 
@@ -281,9 +286,9 @@ async def _store_logins(home: PrivateHome, logins: Json) -> None:
     done = await run_short(home.openclaw, args, env=home.env, stdin=PLACEHOLDER_KEY.encode() + b"\n")
     stored = await to_thread.run_sync(_replace_placeholder, home.state_dir, logins)
     if not stored:
-        said = _said(done, home.env)
+        words = said(done, home.env)
         raise OpenClawError(
-            f"Your stored OpenClaw logins could not be carried into a private home ({said[-300:]});"
+            f"Your stored OpenClaw logins could not be carried into a private home ({words[-300:]});"
             " give the provider's key as an environment variable, or use --isolation shared."
         )
 
@@ -328,134 +333,3 @@ def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None =
         provider=provider,
         template=template.root,
     )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SharedHome:
-    """The user's own OpenClaw, as the seed document describes it; turns go through the user's gateway.
-
-    The agent's configured workspace is `link`, a symbolic link that is re-pointed before each trial. Where OpenClaw refuses
-    that (`REMEMBERS_SINCE`), the config names each trial's workspace in turn; the gateway takes that over by itself, and
-    nothing tells when: `changes` is held while the config is written, and by nobody else of the run.
-    """
-
-    agent_id: str
-    state_dir: Path
-    link: Path
-    openclaw: OpenClaw
-    base_env: Mapping[str, str]
-    changes: Lock | None = None
-
-    @property
-    def local(self) -> bool:
-        """The seed's command line: through the gateway."""
-        return False
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """The user's environment as it is, with OpenClaw's own Node first on PATH."""
-        return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
-
-    def place(self, workspace: Path, attempt: int) -> Path:
-        """Another one for each attempt where OpenClaw remembers workspaces."""
-        return workspace if self.changes is None else later_place(workspace, attempt)
-
-    async def prepare(self, workspace: Path) -> None:
-        """Point the link at `workspace`, atomically, or name it in the config. Raises OpenClawError when that fails."""
-        if self.changes is not None:
-            async with self.changes:
-                await self._name_in_config(workspace)
-            return
-        fresh = self.link.with_name(f"{self.link.name}.new")
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(workspace)
-        fresh.replace(self.link)
-
-    async def _name_in_config(self, workspace: Path) -> None:
-        path = f"agents.entries.{self.agent_id}.workspace"
-        done = await run_short(self.openclaw, ["config", "set", path, str(workspace)], env=self.env)
-        if done.returncode != 0:
-            raise OpenClawError(f"`openclaw config set {path}` failed: {_said(done, self.env)[-500:]}")
-
-    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """Nothing of the user's own gateway is touched."""
-        del workspace, tools, finished
-        return ()
-
-
-async def ensure_shared(
-    openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str], changes: Lock
-) -> SharedHome:
-    """Make sure the user's OpenClaw has this slot's agent, with `link` as its workspace.
-
-    An agent that existed before is kept and pointed at `link` with `openclaw config set`; where the config will name each
-    trial's workspace, that is done before each trial, under `changes`, which all slots of a run share. Not for concurrent use:
-    OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's words, and when the agent that
-    existed runs another model.
-    """
-    remembers = release_key(openclaw.version)[: len(REMEMBERS_SINCE)] >= REMEMBERS_SINCE
-    home = SharedHome(
-        agent_id=make_agent_id(model, slot),
-        state_dir=user_state_dir(env),
-        link=link,
-        openclaw=openclaw,
-        base_env=env,
-        changes=changes if remembers else None,
-    )
-    agents = await _list_agents(openclaw, home.env)
-    existing = next((one for one in agents if one.get("id") == home.agent_id), None)
-    if existing is None:
-        # `agents add` wants to make the folder itself; the link takes its place after that
-        await add_agent(openclaw, home.env, home.agent_id, model, link)
-        await to_thread.run_sync(_make_room, link)
-        return home
-    _check_model(existing, home.agent_id, model)
-    if not remembers and existing.get("workspace") != str(link):
-        await _set_workspace(openclaw, home, agents)
-    return home
-
-
-def _check_model(agent: Json, agent_id: str, model: str) -> None:
-    """Refuse an agent of another model: the results would name a model that never ran."""
-    listed = agent.get("model")
-    if isinstance(listed, str) and listed and listed != model:
-        raise OpenClawError(
-            f"The agent {agent_id} exists in your OpenClaw with the model {listed}, not {model}."
-            f" Remove it with `openclaw agents delete {agent_id}` and run this again."
-        )
-
-
-def _make_room(link: Path) -> None:
-    if link.is_dir() and not link.is_symlink():
-        shutil.rmtree(link)  # made a moment ago by `agents add`, below this run's own folder
-
-
-async def _list_agents(openclaw: OpenClaw, env: Mapping[str, str]) -> list[Json]:
-    done = await run_short(openclaw, ["agents", "list", "--json"], env=env)
-    try:
-        agents = json.loads(done.stdout)
-    except (ValueError, RecursionError):
-        agents = None
-    if done.returncode != 0 or not isinstance(agents, list):
-        said = _said(done, env)
-        raise OpenClawError(f"`openclaw agents list` failed (exit code {done.returncode}): {said[-500:]}")
-    return [one for one in agents if isinstance(one, dict)]
-
-
-async def _set_workspace(openclaw: OpenClaw, home: SharedHome, agents: list[Json]) -> None:
-    listed = next(number for number, one in enumerate(agents) if one.get("id") == home.agent_id)
-    said = ""
-    # newer releases keep agents by id, older ones in a list in the order `agents list` shows
-    for path in (f"agents.entries.{home.agent_id}.workspace", f"agents.list[{listed}].workspace"):
-        if (await run_short(openclaw, ["config", "get", path], env=home.env)).returncode != 0:
-            continue  # not this release's shape: setting it would break the user's config
-        done = await run_short(openclaw, ["config", "set", path, str(home.link)], env=home.env)
-        if done.returncode == 0:
-            break
-        said = _said(done, home.env)
-    agents = await _list_agents(openclaw, home.env)
-    if next((one.get("workspace") for one in agents if one.get("id") == home.agent_id), None) != str(home.link):
-        raise OpenClawError(
-            f"The agent {home.agent_id} exists in your OpenClaw with another workspace, and that can't be changed: "
-            f"{said[-300:]} Remove it with `openclaw agents delete {home.agent_id}` and run this again."
-        )

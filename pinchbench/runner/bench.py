@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import secrets
 import time
@@ -21,7 +20,6 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import Isolation
 from pinchbench.model import Event, RunBegan, TrialGraded
 from pinchbench.openclaw.command import is_long, model_slug
-from pinchbench.openclaw.credentials import UserState, read_user_state
 from pinchbench.openclaw.gateway_config import brings_services
 from pinchbench.openclaw.probe import ask_message_file, node_version, release_warning
 from pinchbench.process.guardians import open_guardians
@@ -56,6 +54,7 @@ from pinchbench.runner.slots import (
     remove_homes,
     secrets_of,
     sweep_homes,
+    user_state,
 )
 from pinchbench.runner.throttle import Throttle
 
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.grading.judge import Judge
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.credentials import UserState
     from pinchbench.openclaw.gateway import Gateway
     from pinchbench.openclaw.home import Home
     from pinchbench.results.records import Record
@@ -234,13 +234,15 @@ class _Bench:
             openclaw = await ask_message_file(openclaw)
         homes: tuple[Home, ...] = ()
         if prepared.slots:
+            user = await user_state(self._config)
             if self._config.isolation is Isolation.AUTO:
-                await self._choose_isolation(openclaw)
+                await self._choose_isolation(openclaw, user)
             homes = await make_homes(
                 self._config,
                 openclaw,
                 run_folder,
                 slots=prepared.slots,
+                user=user,
                 scripted=scripted,
                 keep=keep,
                 tell=self._audience.tell,
@@ -265,9 +267,8 @@ class _Bench:
             RunStarted(run_id=self._run_id, model=self._config.model, at=time.time(), trials=trials),
         )
 
-    async def _choose_isolation(self, openclaw: OpenClaw) -> None:
+    async def _choose_isolation(self, openclaw: OpenClaw, user: UserState) -> None:
         """Choose, and say so. A run that is resumed has chosen already."""
-        user = UserState() if self._config.is_demo else await to_thread.run_sync(read_user_state, os.environ)
         choice = choose_isolation(
             services=brings_services(user.config),
             release=openclaw.version,

@@ -18,8 +18,9 @@ from pinchbench.limits import Isolation
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.credentials import UserState, private_environment, read_user_state
 from pinchbench.openclaw.gateway import Gateway, gateway_home
-from pinchbench.openclaw.home import clone, ensure_shared, make_template
+from pinchbench.openclaw.home import clone, make_template
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
+from pinchbench.openclaw.shared import ensure_shared
 from pinchbench.process.leftovers import identity, is_alive
 from pinchbench.secrets import known_secrets, secrets_in, secrets_in_dotenv
 
@@ -46,19 +47,30 @@ def slot_name(slot: int) -> str:
     return f"slot-{slot}"
 
 
+async def user_state(config: RunConfig) -> UserState:
+    """What of the user's OpenClaw goes along into private homes. Raises OpenClawError when it can't be read.
+
+    The built-in models need nobody's account, and the user's own OpenClaw has it: nothing is read or copied for them.
+    """
+    if config.is_demo or config.isolation is Isolation.SHARED:
+        return UserState()
+    return await to_thread.run_sync(read_user_state, os.environ)
+
+
 async def make_homes(
     config: RunConfig,
     openclaw: OpenClaw,
     run_folder: Path,
     *,
     slots: int,
+    user: UserState,
     scripted: ScriptedModel | None,
     keep: Callable[[Gateway], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Home, ...]:
     """Make one home for each slot below `run_folder`, or one agent for each in the user's own OpenClaw.
 
-    A gateway is given to `keep`, which runs and closes it; it takes turns when this returns. Without `keep` there is
+    `user` is what private homes take over, as `user_state` tells. A gateway is given to `keep`, which runs and closes it; it takes turns when this returns. Without `keep` there is
     none. `tell` gets a sentence when it has to be started again. Raises OpenClawError when OpenClaw refuses, and
     ResultsError when there is no room for them.
     """
@@ -71,8 +83,6 @@ async def make_homes(
             shared = partial(ensure_shared, openclaw, model=config.model, slot=slot, link=link, env=os.environ)
             homes.append(await shared(changes=changes))
         return tuple(homes)
-    # the built-in models need nobody's account: nothing of the user's is read or copied for them
-    user = UserState() if config.is_demo else await to_thread.run_sync(read_user_state, os.environ)
     env = private_environment(os.environ)
     if config.api_key_env is not None:
         env[ENDPOINT_KEY] = os.environ[config.api_key_env]
@@ -232,7 +242,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="agent-", dir=root)))
     try:
         await to_thread.run_sync(own_homes, folder)
-        [home] = await make_homes(config, openclaw, folder, slots=1, scripted=None)
+        [home] = await make_homes(config, openclaw, folder, slots=1, user=await user_state(config), scripted=None)
         yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
     finally:
         with move_on_after(CLEAN_UP_LIMIT_S, shield=True):

@@ -18,7 +18,8 @@ from pinchbench.openclaw import disk
 from pinchbench.openclaw.agent import OpenClawAgent, Watch
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.credentials import UserState
-from pinchbench.openclaw.home import SharedHome, clone, make_template
+from pinchbench.openclaw.home import clone, make_template
+from pinchbench.openclaw.shared import SharedHome
 from pinchbench.process.supervise import Leave, Leftover, Limits
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 LIMIT_S = 60  # a machine that does much else
-AGAIN = "OpenClaw's gateway ended by itself and is started again."
+AGAIN = "OpenClaw's gateway is started again, for it ended by itself (exit code "
 
 
 @dataclass(kw_only=True, slots=True)
@@ -221,7 +221,7 @@ async def test_a_gateway_that_dies_is_started_once_more_with_fresh_state_port_an
         assert before["token"] != after["token"]
         assert after["state"] == before["state"]
         assert after["agents"] == ["bench-mock-m1"]
-        assert place.told == [AGAIN]
+        assert [one.startswith(AGAIN) for one in place.told] == [True]
 
 
 async def test_who_waits_for_a_change_hears_that_the_gateway_died(tmp_path: Path) -> None:
@@ -259,10 +259,12 @@ async def test_a_gateway_that_dies_again_is_gone_for_good(tmp_path: Path) -> Non
         place.kill()
         await place.ended.wait()
         for _ in range(2):
-            with pytest.raises(GatewayError, match=r"ended by itself again: \[reload\] config hot reload applied"):
+            with pytest.raises(
+                GatewayError, match=r"ended by itself again \(exit code -9\): \[reload\] config hot reload applied"
+            ):
                 await home.prepare(place.workspace("c"))
         assert await home.release(place.workspace("b"), tools=frozenset(), finished=False) == ()
-        assert place.told == [AGAIN]
+        assert [one.startswith(AGAIN) for one in place.told] == [True]
 
 
 async def test_a_first_start_that_fails_holds_up_nobody_who_waits_for_it(tmp_path: Path) -> None:
@@ -270,15 +272,15 @@ async def test_a_first_start_that_fails_holds_up_nobody_who_waits_for_it(tmp_pat
         await place.gateway.ready()
         await place.home().prepare(place.workspace("a"))
         assert len(place.events("started")) == 2
-        assert place.told == [AGAIN]
+        assert [one.startswith(AGAIN) for one in place.told] == [True]
 
 
 async def test_a_gateway_that_never_comes_up_is_told_with_its_last_words(tmp_path: Path) -> None:
     async with running(tmp_path, gateway_fails="Error: EADDRINUSE") as place:
-        with pytest.raises(GatewayError, match="ended by itself again: Error: EADDRINUSE"):
+        with pytest.raises(GatewayError, match=r"ended by itself again \(exit code 78\): Error: EADDRINUSE"):
             await place.gateway.ready()
         assert GatewayError.exit_code == 4
-    assert [end.exit_code for end in place.gateway.ends] == [78] * (1 + RESTARTS)
+    assert [one.startswith(f"{AGAIN}78)") for one in place.told] == [True] * RESTARTS
 
 
 async def test_a_gateway_that_is_not_ready_in_time_is_told_with_its_last_words(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 60
-AGAIN = "OpenClaw's gateway ended by itself and is started again."
+AGAIN = "OpenClaw's gateway is started again, for it ended by itself (exit code "
 PLENTY = 2**60
 
 
@@ -118,7 +118,7 @@ async def test_trials_on_two_slots_work_in_their_own_places_through_one_gateway(
     assert len(gateway_events(program, "changed")) <= len(prompts)
     assert {one.slot for one in result.outcomes} == {1, 2}
     assert {one.store for one in result.outcomes} == {store}
-    assert audience.notices.count(AGAIN) == 0
+    assert sum(one.startswith(AGAIN) for one in audience.notices) == 0
 
 
 async def test_what_may_have_left_something_is_followed_by_a_new_agent(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ async def test_trials_whose_gateway_dies_are_tried_again_on_a_fresh_one_in_place
         assert (good.reason, good.attempt) == (Reason.COMPLETED, 2)
         assert lost.workspace != good.workspace
     assert [one.reason for one in attempts(result)["task_c"]] == [Reason.COMPLETED]
-    assert audience.notices.count(AGAIN) == 1
+    assert sum(one.startswith(AGAIN) for one in audience.notices) == 1
     before, after = gateway_events(program, "started")
     assert (before["port"], before["token"]) != (after["port"], after["token"])
     assert after["state"] == before["state"]
@@ -195,7 +195,7 @@ async def test_when_it_dies_again_the_rest_says_nothing_about_the_model_and_noth
         assert len(result.outcomes) == len(prompts)
         assert "ended by itself again" in attempts(result)["task_e"][-1].note or reasons(result)["task_e"].counts
     assert len(gateway_events(program, "started")) == 2
-    assert audience.notices.count(AGAIN) == 1
+    assert sum(one.startswith(AGAIN) for one in audience.notices) == 1
 
 
 async def test_a_gateway_that_never_comes_up_ends_the_run_before_it_begins(tmp_path: Path) -> None:

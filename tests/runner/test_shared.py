@@ -14,7 +14,7 @@ from fakes import calls, fake_openclaw, run_config
 from pinchbench.errors import OpenClawError
 from pinchbench.limits import Isolation
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.home import ensure_shared
+from pinchbench.openclaw.shared import ensure_shared
 from pinchbench.runner.bench import run_benchmark
 
 if TYPE_CHECKING:

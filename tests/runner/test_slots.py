@@ -13,6 +13,7 @@ from anyio import create_task_group, fail_after
 
 from fakes import MODEL, calls, fake_openclaw, make_suite
 from pinchbench import JudgeConfig, RunConfig, run_benchmark
+from pinchbench.openclaw.credentials import UserState
 from pinchbench.openclaw.probe import find_openclaw
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.runner.slots import ENDPOINT_KEY, HOMES, OWNER, endpoint, make_homes, sweep_homes
@@ -86,7 +87,8 @@ async def test_an_agent_never_sees_the_key_that_is_its_judges_alone(
     )
 
     with fail_after(30):
-        homes = await make_homes(config, await find_openclaw(config.openclaw), tmp_path, slots=1, scripted=None)
+        openclaw = await find_openclaw(config.openclaw)
+        homes = await make_homes(config, openclaw, tmp_path, slots=1, user=UserState(), scripted=None)
 
     assert (name in homes[0].env) == is_seen
 
