@@ -710,10 +710,10 @@ class TestManyAtOnce:
         ends = []
 
         async def run(number: int) -> None:
-            spec = stage.spec(stage.python(DEAF, str(number)), marker=f"{stage.marker}/{number}")
+            spec = stage.spec([*agent, str(number)], marker=f"{stage.marker}/{number}")
             ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave))
 
-        stage.python(DEAF)
+        agent = stage.python(DEAF)  # written once: who reads it while it is written again has read nothing
         with fail_after(60):
             async with create_task_group() as group:
                 for number in range(16):
