@@ -707,7 +707,7 @@ class TestManyAtOnce:
 
     async def test_they_are_all_there_together_and_end_together(self, stage: Stage) -> None:
         leave = Leave()
-        ends = []
+        ends: list[ProcessEnd] = []
 
         async def run(number: int) -> None:
             spec = stage.spec([*agent, str(number)], marker=f"{stage.marker}/{number}")
