@@ -30,7 +30,7 @@ from numbers import Real
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
-from pinchbench.openclaw.transcript import parse_line, writable
+from pinchbench.results.transcript_lines import parse_line, writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,8 +19,8 @@ from anyio import from_thread, move_on_after, to_thread
 from pinchbench.folders import remove_folder
 from pinchbench.model import CheckGrade, Ungraded
 from pinchbench.openclaw.disk import find_full, is_disk_full
-from pinchbench.openclaw.transcript import writable
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.results.transcript_lines import writable
 from pinchbench.snapshot import ArchiveLostError, restore_workspace
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pinchbench.grading.judge_text import FileView, Question, ask
 from pinchbench.grading.judge_view import is_others_work
 from pinchbench.openclaw.sessions import read_lines
-from pinchbench.openclaw.transcript import parse_line
+from pinchbench.results.transcript_lines import parse_line
 from pinchbench.snapshot import KeptFile, NoText, kept_texts
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Task, WorkspaceFile
     from pinchbench.openclaw.task_result import Evidence
-    from pinchbench.openclaw.transcript import Event
+    from pinchbench.results.transcript_lines import Event
 
 FILE_BYTES = 128 * 1024  # of one file, and
 FILES_BYTES = 8 * 1024 * 1024  # of all files that are read: far more than a judge is shown

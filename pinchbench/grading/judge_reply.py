@@ -30,7 +30,7 @@ from pinchbench.grading.judge_numbers import (
 )
 from pinchbench.grading.judge_parts import Candidate, Names, Parts, find_parts
 from pinchbench.grading.judge_view import one_line
-from pinchbench.openclaw.transcript import writable
+from pinchbench.results.transcript_lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from pinchbench.grading.judge_view import (
     view_files,
     view_transcript,
 )
-from pinchbench.openclaw.transcript import writable
+from pinchbench.results.transcript_lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pinchbench.openclaw.transcript import INTERNAL_PROVIDER, parts_of
+from pinchbench.results.transcript_lines import INTERNAL_PROVIDER, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

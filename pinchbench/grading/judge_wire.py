@@ -13,7 +13,7 @@ import httpx2
 
 from pinchbench.grading.judge import MAX_REPLY, Reply
 from pinchbench.model import Usage
-from pinchbench.openclaw.transcript import writable
+from pinchbench.results.transcript_lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

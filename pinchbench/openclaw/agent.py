@@ -18,10 +18,11 @@ from pinchbench.openclaw.complaints import ComplaintReader
 from pinchbench.openclaw.disk import find_full, is_disk_full
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import Evidence, LastTurn, TaskResult, decide
-from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe, written_at
+from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
 from pinchbench.process.follow import Follower
 from pinchbench.process.lines import LineSplitter
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.results.transcript_lines import written_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

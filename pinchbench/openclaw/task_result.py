@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model import Reason, Status, Usage
 from pinchbench.openclaw.complaints import Complaints, is_rate_limit, names_full_disk
-from pinchbench.openclaw.transcript import Event, TranscriptFacts, parse_line
 from pinchbench.process.supervise import EndReason, ProcessEnd
+from pinchbench.results.transcript_lines import Event, parse_line
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pinchbench.openclaw.transcript import TranscriptFacts
 
 CAPTURE_BYTES = 16 * 1024 * 1024  # of stdout and of stderr in `to_dict`, the end of the output
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Ungraded
-from pinchbench.results.aggregate import aggregate
-from pinchbench.results.attempts import promised_retries, trial_attempts
-from pinchbench.results.facts import as_resumed, read_facts
-from pinchbench.results.journal import read_journal
-from pinchbench.results.records import GradeGiven
+from pinchbench.results.past_run import read_run
 from pinchbench.results.store import write_json
 
 if TYPE_CHECKING:
@@ -66,57 +61,20 @@ def derive_result(files: RunFiles) -> Result:
 
     The same files give the same aggregate, byte by byte. Raises ResultsError when they can't be read or written.
     """
-    first = read_facts(files.provenance)
-    journal = read_journal(files.journal)
-    facts = as_resumed(first, journal.resumed)
-    plan = facts.keys
-    planned = set(plan)
-    outcomes = tuple(outcome for outcome in journal.outcomes if outcome.key in planned)
-    finished = journal.finished
-    waiting = promised_retries(journal.records).keys()
-    graded = journal.graded
-    done = {one.key for one in outcomes if one.reason.counts and (one.key, one.attempt) in graded} - waiting
-    gone = {task_id for record in journal.resumed for task_id in record.gone}
-    unfinished = sum(key not in done and key.task_id not in gone for key in plan)
-    # a signal or a limit that came when all was done has ended nothing
-    end = finished if unfinished else None
-    data = aggregate(
-        model=str(first.config.get("model")),
-        run_id=facts.run_id,
-        timestamp=finished.at if finished is not None else facts.created_at,
-        plan=plan,
-        outcomes=outcomes,
-        facts={
-            "suite": facts.config.get("suite"),
-            "interrupted": end.interrupted if end is not None else None,
-            "stopped": end.stopped if end is not None else "",
-            "stop": end.stop.value if end is not None and end.stop is not None else None,
-            "changes": [change for record in journal.resumed for change in record.changes],
-            "run": files.name,
-        },
-        attempts=trial_attempts(journal.records),
-        attempt_grades=journal.attempt_grades,
-        grades=journal.grades,
-        graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
-        categories={task_id: task.category for task_id, task in facts.tasks.items()},
-        pass_threshold=_threshold(facts.config.get("pass_threshold")),
-    )
-    write_json(files.aggregate, data)
+    run = read_run(files)
+    write_json(files.aggregate, run.data)
+    end = run.end
     return Result(
-        run_id=facts.run_id,
+        run_id=run.facts.run_id,
         path=files.aggregate,
         folder=files.folder,
-        data=data,
-        outcomes=outcomes,
-        grades=journal.grades,
-        planned=len(plan),
-        unfinished=unfinished,
+        data=run.data,
+        outcomes=run.outcomes,
+        grades=run.grades,
+        planned=len(run.facts.plan),
+        unfinished=run.unfinished,
         interrupted=end.interrupted if end is not None else None,
         stopped=end.stopped if end is not None else "",
         stop=end.stop if end is not None else None,
-        problems=journal.problems,
+        problems=run.journal.problems,
     )
-
-
-def _threshold(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD

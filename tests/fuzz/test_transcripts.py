@@ -31,9 +31,10 @@ from pinchbench.grading.judge_text import ask
 from pinchbench.model import GradingType, Outcome, Reason, Task, TrialKey
 from pinchbench.openclaw import sessions
 from pinchbench.openclaw.sessions import AnyStore, JsonlStore, SqliteStore
-from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe, parse_line
+from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
 from pinchbench.process.lines import LineSplitter
 from pinchbench.results.records import TrialFinished, decode, encode
+from pinchbench.results.transcript_lines import parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ import pytest
 from anyio import fail_after
 
 from pinchbench.grading.checks import CheckJob, run_check
-from pinchbench.openclaw.transcript import parse_line
+from pinchbench.results.transcript_lines import parse_line
 from pinchbench.snapshot import keep_workspace
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pinchbench.grading.judge_view import (
     is_others_work,
 )
 from pinchbench.model import GradingType, Task, Turn, WorkspaceFile
-from pinchbench.openclaw.transcript import parse_line
+from pinchbench.results.transcript_lines import parse_line
 from pinchbench.suite.parse import parse_task
 
 if TYPE_CHECKING:

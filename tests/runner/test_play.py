@@ -11,8 +11,8 @@ import pytest
 from anyio import fail_after
 
 from pinchbench.model import GradingType, Task, Turn
-from pinchbench.openclaw.transcript import parse_line
 from pinchbench.process.leftovers import find_marked
+from pinchbench.results.transcript_lines import parse_line
 from pinchbench.runner.play import Stage, StepFailedError, play, write_transcript
 from pinchbench.suite.solution import SolutionTurn, ToolStep
 

@@ -28,7 +28,6 @@ from pinchbench.model import (
     TrialKey,
 )
 from pinchbench.openclaw.home import PrivateHome
-from pinchbench.openclaw.transcript import parse_line
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import (
     GradeGiven,
@@ -39,6 +38,7 @@ from pinchbench.results.records import (
     TrialStarted,
     encode,
 )
+from pinchbench.results.transcript_lines import parse_line
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.prepare import prepare
 

@@ -1,0 +1,123 @@
+"""A run read whole from its files: what was asked, what became of each trial, and the aggregate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
+from pinchbench.results.aggregate import aggregate
+from pinchbench.results.attempts import promised_retries, trial_attempts
+from pinchbench.results.facts import as_resumed, read_facts
+from pinchbench.results.journal import read_journal
+from pinchbench.results.records import GradeGiven
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.attempts import TrialAttempts
+    from pinchbench.results.facts import RunFacts
+    from pinchbench.results.journal import Journal
+    from pinchbench.results.records import RunFinished
+    from pinchbench.results.store import RunFiles
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastRun:
+    """What the files of a run say, whether it has ended, was killed, or is still going on.
+
+    `facts` are those that hold now, after every resumption. `outcomes` and `grades` hold of each planned trial the
+    attempt that counts, `attempts` all of them. `end` says how its last runner ended it: None where it died, goes on, or
+    where nothing was left to do. `unfinished` says how many trials `resume` would run or grade. `data` is the aggregate.
+    """
+
+    files: RunFiles
+    facts: RunFacts
+    # not shown: these are megabytes
+    journal: Journal = field(repr=False)
+    outcomes: tuple[Outcome, ...] = field(repr=False)
+    grades: Mapping[TrialKey, Grade] = field(repr=False)
+    attempts: Mapping[TrialKey, TrialAttempts] = field(repr=False)
+    data: Mapping[str, object] = field(repr=False)
+    unfinished: int = 0
+    end: RunFinished | None = None
+
+    @property
+    def model(self) -> str:
+        """As OpenClaw names it."""
+        return str(self.facts.config.get("model"))
+
+    @property
+    def pass_threshold(self) -> float:
+        """The score from which a trial counts as passed, in 0-1."""
+        return threshold_of(self.facts)
+
+    def score(self, key: TrialKey) -> float | None:
+        """The number of a trial that goes into means, in 0-1; None where it has none or says nothing about the model."""
+        attempts = self.attempts.get(key)
+        grade = self.grades.get(key)
+        if attempts is None or grade is None or not attempts.counting.reason.counts or grade.score is None:
+            return None
+        return grade.score if 0.0 <= grade.score <= 1.0 else None
+
+
+def threshold_of(facts: RunFacts) -> float:
+    """The score from which a trial of a run counts as passed."""
+    value = facts.config.get("pass_threshold")
+    return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD
+
+
+def read_run(files: RunFiles) -> PastRun:
+    """Read a run, also one that is still written. Blocks, for some 50 microseconds a trial.
+
+    The same files give the same values. Raises ResultsError when they can't be read.
+    """
+    first = read_facts(files.provenance)
+    journal = read_journal(files.journal)
+    facts = as_resumed(first, journal.resumed)
+    plan = facts.keys
+    planned = set(plan)
+    outcomes = tuple(outcome for outcome in journal.outcomes if outcome.key in planned)
+    finished = journal.finished
+    waiting = promised_retries(journal.records).keys()
+    graded = journal.graded
+    done = {one.key for one in outcomes if one.reason.counts and (one.key, one.attempt) in graded} - waiting
+    gone = {task_id for record in journal.resumed for task_id in record.gone}
+    unfinished = sum(key not in done and key.task_id not in gone for key in plan)
+    # a signal or a limit that came when all was done has ended nothing
+    end = finished if unfinished else None
+    attempts = trial_attempts(journal.records)
+    grades = journal.grades
+    data = aggregate(
+        model=str(first.config.get("model")),
+        run_id=facts.run_id,
+        timestamp=finished.at if finished is not None else facts.created_at,
+        plan=plan,
+        outcomes=outcomes,
+        facts={
+            "suite": facts.config.get("suite"),
+            "interrupted": end.interrupted if end is not None else None,
+            "stopped": end.stopped if end is not None else "",
+            "stop": end.stop.value if end is not None and end.stop is not None else None,
+            "changes": [change for record in journal.resumed for change in record.changes],
+            "run": files.name,
+        },
+        attempts=attempts,
+        attempt_grades=journal.attempt_grades,
+        grades=grades,
+        graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
+        categories={task_id: task.category for task_id, task in facts.tasks.items()},
+        pass_threshold=threshold_of(facts),
+    )
+    return PastRun(
+        files=files,
+        facts=facts,
+        journal=journal,
+        outcomes=outcomes,
+        grades=grades,
+        attempts=attempts,
+        data=data,
+        unfinished=unfinished,
+        end=end,
+    )

@@ -1,0 +1,296 @@
+"""Runs that have ended, written to disk as a runner writes them: for what reads, compares and exports them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.model import (
+    CheckGrade,
+    Grade,
+    GradingType,
+    JudgeGrade,
+    Outcome,
+    Reason,
+    TrialKey,
+    Ungraded,
+    Usage,
+)
+from pinchbench.results.facts import RunFacts, TaskFacts
+from pinchbench.results.journal import JournalWriter
+from pinchbench.results.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.store import create_run, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pinchbench.results.records import Record
+    from pinchbench.results.store import RunFiles
+
+BEGAN = 1_767_322_800.0  # 2026-01-02 03:00 UTC
+CATEGORIES = ("basics", "data", "coding", "writing")
+VERSIONS = {"pinchbench_async": "0.1.0", "openclaw": "2026.9.6", "node": "v24.21.0", "python": "3.11.7", "os": "Linux"}
+PRICE_USD = 0.003  # of a thousand tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Made:
+    """What is to become of one trial. `score` None and no `ungraded`: its grading never came."""
+
+    score: float | None = 1.0
+    reason: Reason = Reason.COMPLETED
+    ungraded: Ungraded | None = None
+    took_s: float = 30.0
+    setup_s: float = 2.0
+    grading_s: float = 1.0
+    tokens: int = 5_000
+    cost_usd: float | None = None
+    note: str = ""
+    notes: tuple[str, ...] = ()
+    stderr: str = ""
+    transcript: str | None = None  # instead of the one that is made
+    retried: tuple[Reason, ...] = ()  # attempts before this one
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """A run to be written: `trials` by task id, one for each repetition."""
+
+    trials: Mapping[str, tuple[Made, ...]]
+    model: str = "mock/m1"
+    run_id: str = "20260102-030000-0001"
+    slots: int = 2
+    categories: Mapping[str, str] = field(default_factory=dict)
+    grading: GradingType = GradingType.HYBRID
+    planned_beyond: int = 0  # repetitions of each task that never ran
+    has_ended: bool = True
+    began: float = BEGAN
+    config: Mapping[str, object] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return f"{self.model.replace('/', '-').replace('.', '-')}_{self.run_id}"
+
+
+def random_trials(
+    *, tasks: int, repetitions: int, ability: float = 0.7, seed: int = 0, trouble: float = 0.0
+) -> dict[str, tuple[Made, ...]]:
+    """Trials of so many tasks whose scores, times and costs scatter; the same seed gives the same.
+
+    `ability` in 0-1 is the mean score to expect; tasks differ in how hard they are, and the hard ones are the same for
+    every seed. `trouble` is the share of trials that fail in some way or can't be graded.
+    """
+    source = random.Random(seed)
+    trials = {}
+    for number in range(tasks):
+        ease = random.Random(f"task {number}").betavariate(4 * ability + 0.01, 4 * (1 - ability) + 0.01)
+        trials[f"task_{number:03d}"] = tuple(_random_trial(source, ease, trouble) for _ in range(repetitions))
+    return trials
+
+
+def _random_trial(source: random.Random, ease: float, trouble: float) -> Made:
+    made = Made(
+        score=round(min(1.0, max(0.0, source.gauss(ease, 0.15))), 2),
+        took_s=round(source.lognormvariate(3.5, 0.6), 1),
+        setup_s=round(source.uniform(1, 6), 1),
+        grading_s=round(source.uniform(0.5, 8), 1),
+        tokens=int(source.lognormvariate(9, 0.7)),
+    )
+    if source.random() >= trouble:
+        return made
+    return source.choice(
+        (
+            replace(made, reason=Reason.TIMED_OUT, score=0.0, took_s=120.0),
+            replace(made, reason=Reason.NO_TRANSCRIPT, score=None, note="OpenClaw left no transcript."),
+            replace(made, score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("The judge did not answer.",)),
+            replace(made, reason=Reason.NONZERO_EXIT, score=0.2, stderr="Error: out of luck\n"),
+        )
+    )
+
+
+def write_run(output_dir: Path, run: PlannedRun) -> RunFiles:
+    """Write run.json, the journal and every trial's evidence; the results file is left to who reads the run."""
+    files = create_run(output_dir, run.name)
+    write_json(files.provenance, msgspec.to_builtins(_facts(run)))
+    plan = [TrialKey(task_id=task, repetition=n) for task, made in run.trials.items() for n in range(1, len(made) + 1)]
+    planned = sum(len(made) + run.planned_beyond for made in run.trials.values())
+    records: list[Record] = [RunStarted(run_id=run.run_id, model=run.model, at=run.began, trials=planned)]
+    free = dict.fromkeys(range(1, run.slots + 1), run.began)
+    for key in plan:
+        made = run.trials[key.task_id][key.repetition - 1]
+        slot = min(free, key=lambda one: (free[one], one))
+        for attempt, reason in enumerate((*made.retried, made.reason), start=1):
+            again = attempt <= len(made.retried)
+            one = replace(made, reason=reason) if again else made
+            outcome = _outcome(run, key, one, slot=slot, attempt=attempt, at=free[slot])
+            records += [
+                TrialStarted(key=key, slot=slot, attempt=attempt, at=outcome.started_at),
+                TrialFinished(outcome=outcome, retried=again),
+            ]
+            free[slot] = outcome.ended_at + 0.5
+            _write_evidence(files, key, outcome, one)
+        if (grade := _grade(run, key, made, outcome)) is not None:
+            records.append(GradeGiven(grade=grade))
+    if run.has_ended:
+        records.append(RunFinished(at=max(free.values()) + 10))
+    with JournalWriter(files.journal) as journal:
+        journal.append(records)
+    return files
+
+
+def _facts(run: PlannedRun) -> RunFacts:
+    tasks = {
+        task: TaskFacts(
+            digest=_digest(run, task),
+            category=_category(run, task),
+            grading_type=run.grading,
+            timeout_s=120.0,
+        )
+        for task in run.trials
+    }
+    config = {"model": run.model, "suite": "all", "concurrency": run.slots, "pass_threshold": 0.5, **run.config}
+    return RunFacts(
+        run_id=run.run_id,
+        created_at=run.began,
+        config=config,
+        versions=VERSIONS,
+        containment="guardian",
+        agents=["bench-mock-m1"] * run.slots,
+        suite={"folder": "/suite", "tasks": len(tasks), "skipped_broken": []},
+        tasks=tasks,
+        plan=[(task, n) for task, made in run.trials.items() for n in range(1, len(made) + run.planned_beyond + 1)],
+    )
+
+
+def _digest(run: PlannedRun, task: str) -> str:
+    return run.digests.get(task) or hashlib.sha256(task.encode()).hexdigest()
+
+
+def _category(run: PlannedRun, task: str) -> str:
+    return run.categories.get(task) or CATEGORIES[list(run.trials).index(task) % len(CATEGORIES)]
+
+
+def _outcome(run: PlannedRun, key: TrialKey, made: Made, *, slot: int, attempt: int, at: float) -> Outcome:
+    cost = made.tokens / 1000 * PRICE_USD if made.cost_usd is None else made.cost_usd
+    again = f".attempt{attempt}" if attempt > 1 else ""
+    return Outcome(
+        key=key,
+        reason=made.reason,
+        digest=_digest(run, key.task_id),
+        slot=slot,
+        attempt=attempt,
+        timed_out=made.reason is Reason.TIMED_OUT,
+        exit_code=1 if made.reason is Reason.NONZERO_EXIT else 0,
+        started_at=at,
+        ended_at=at + made.setup_s + made.took_s,
+        execution_time_s=made.took_s,
+        setup_s=made.setup_s,
+        timeout_s=120.0,
+        agent_id="bench-mock-m1",
+        session_ids=(f"{key.task_id}_{int(at * 1000)}",),
+        store="sqlite",
+        workspace=f"/tmp/pinchbench/{run.run_id}/{key.folder}",
+        evidence=f"trials/{key.task_id}/{key.repetition}{again}",
+        transcript_length=6,
+        tool_calls=1,
+        models=(run.model,),
+        usage=Usage(
+            requests=2,
+            input_tokens=made.tokens * 9 // 10,
+            output_tokens=made.tokens - made.tokens * 9 // 10,
+            total_tokens=made.tokens,
+            cost_usd=cost,
+        ),
+        cpu_s=round(made.took_s / 3, 1),
+        peak_rss_bytes=500_000_000,
+        level="guardian",
+        note=made.note,
+    )
+
+
+def _grade(run: PlannedRun, key: TrialKey, made: Made, outcome: Outcome) -> Grade | None:
+    if made.score is None and made.ungraded is None:
+        return None
+    score = made.score
+    check = CheckGrade(score=score, breakdown={} if score is None else {"file_there": score}, duration_s=0.1)
+    judge = JudgeGrade(
+        score=score,
+        ungraded=made.ungraded,
+        breakdown={} if score is None else {"is_clear": score},
+        notes=made.notes or ("The answer names its sources.",),
+        model="mock/judge",
+        prompt_version="1",
+        votes=() if score is None else (score,),
+        usage=Usage(requests=1, input_tokens=900, output_tokens=100, total_tokens=1000),
+        cost_usd=0.001,
+        latency_s=made.grading_s,
+        calls=1,
+    )
+    has_check = run.grading is not GradingType.LLM_JUDGE
+    has_judge = run.grading is not GradingType.AUTOMATED
+    return Grade(
+        key=key,
+        grading_type=run.grading,
+        attempt=outcome.attempt,
+        score=score,
+        ungraded=made.ungraded,
+        breakdown={} if score is None else {"automated.file_there": score, "llm_judge.is_clear": score},
+        notes=judge.notes if has_judge else made.notes,
+        check=check if has_check else None,
+        judge=judge if has_judge else None,
+        digest=outcome.digest,
+        graded_at=outcome.ended_at + made.grading_s,
+    )
+
+
+def _write_evidence(files: RunFiles, key: TrialKey, outcome: Outcome, made: Made) -> None:
+    folder = files.trial(key, outcome.attempt)
+    folder.mkdir(parents=True)
+    text = made.transcript if made.transcript is not None else transcript(key, outcome)
+    if made.reason is not Reason.NO_TRANSCRIPT:
+        (folder / "transcript.jsonl").write_text(text, encoding="utf-8")
+    (folder / "stdout.log").write_text("Done.\n", encoding="utf-8")
+    (folder / "stderr.log").write_text(made.stderr, encoding="utf-8")
+
+
+def transcript(key: TrialKey, outcome: Outcome) -> str:
+    """A session of a user's message, a tool call with its result and an answer, as OpenClaw writes it."""
+    provider, _, model = outcome.models[0].partition("/")
+    at = outcome.started_at + outcome.setup_s
+    half = outcome.usage.total_tokens // 2
+    usage = {
+        "input": half,
+        "output": 10,
+        "cacheRead": 0,
+        "cacheWrite": 0,
+        "totalTokens": half + 10,
+        "cost": {"total": outcome.usage.cost_usd / 2},
+    }
+    told = {"role": "assistant", "provider": provider, "model": model, "usage": usage}
+    call = {"type": "toolCall", "id": "call_1", "name": "exec", "arguments": {"command": f"ls {key.task_id}"}}
+    result = [{"type": "text", "text": "notes.md\nreport.md"}]
+    messages = [
+        {"role": "user", "content": f"Please see to {key.task_id}."},
+        {**told, "content": [{"type": "thinking", "thinking": "I should look first."}, call], "stopReason": "toolUse"},
+        {"role": "toolResult", "toolCallId": "call_1", "toolName": "exec", "content": result, "isError": False},
+        {**told, "content": [{"type": "text", "text": f"I have seen to **{key}**."}], "stopReason": "stop"},
+    ]
+    session = {"type": "session", "version": 4, "id": outcome.session_ids[0], "timestamp": _stamp(at), "cwd": "/w"}
+    events = [
+        {"type": "message", "id": f"m{n}", "timestamp": _stamp(at + n), "message": one}
+        for n, one in enumerate(messages)
+    ]
+    return "".join(json.dumps(event) + "\n" for event in [session, *events])
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
