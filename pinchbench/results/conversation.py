@@ -24,10 +24,12 @@ from pinchbench.results.transcript_lines import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+    from typing import BinaryIO
 
     from pinchbench.results.transcript_lines import Event
 
-MAX_LINE_BYTES = 32 * 1024 * 1024  # a longer line is shown as what it is: damage
+MAX_LINE_BYTES = 32 * 1024 * 1024  # a longer line is told by its beginning
+SHOWN_BYTES = 1000
 
 
 class Role(StrEnum):
@@ -102,12 +104,14 @@ def read_conversation(transcript: Path) -> tuple[Message, ...]:
         raise ResultsError(f"The transcript {transcript} can't be read: {error.strerror}.") from error
 
 
-def _events(lines: Iterable[bytes]) -> Iterator[Event]:
-    for line in lines:
-        if len(line) > MAX_LINE_BYTES:
-            yield {"raw": line[:1000].decode("utf-8", "replace"), "parse_error": "a line too long to be shown"}
-        else:
+def _events(file: BinaryIO) -> Iterator[Event]:
+    while line := file.readline(MAX_LINE_BYTES):
+        if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
             yield from parse_line(line).events
+            continue
+        yield {"raw": line[:SHOWN_BYTES].decode("utf-8", "replace"), "parse_error": "too long to be shown"}
+        while line and not line.endswith(b"\n"):  # the rest of it
+            line = file.readline(MAX_LINE_BYTES)
 
 
 def conversation(events: Iterable[Event]) -> Iterator[Message]:
