@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -27,17 +28,19 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.credentials import Json
     from pinchbench.process.supervise import Leftover
 
-# From here on OpenClaw remembers workspaces that had files: it refuses a link that leads elsewhere now, and a folder that is
-# empty now (measured).
+# From here on OpenClaw remembers what a workspace's link led to, and refuses one that leads elsewhere now (measured).
 REMEMBERS_SINCE = (2026, 9)
+# Older ones remember, in a file of this folder that is named by the path, that a workspace had files, and refuse it when it
+# is empty soon after (measured with 2026.6.5, whose error names the file as what to remove when that is meant).
+ATTESTATIONS = "workspace-attestations"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedHome:
     """The user's own OpenClaw, as the seed document describes it; turns go through the user's gateway.
 
-    The agent's configured workspace is `link`, a symbolic link that is re-pointed before each trial. Where OpenClaw refuses
-    that (`REMEMBERS_SINCE`), the config names each trial's workspace in turn; the gateway takes that over by itself, and
+    The agent's configured workspace is `link`, a symbolic link that is re-pointed before each trial; what OpenClaw remembers
+    of the workspace behind it before is forgotten then. Where OpenClaw refuses a link (`REMEMBERS_SINCE`), the config names each trial's workspace in turn; the gateway takes that over by itself, and
     nothing tells when: `changes` is held while the config is written, and by nobody else of the run.
     """
 
@@ -72,6 +75,13 @@ class SharedHome:
         fresh.unlink(missing_ok=True)
         fresh.symlink_to(workspace)
         fresh.replace(self.link)
+        self._attestation.unlink(missing_ok=True)
+
+    @property
+    def _attestation(self) -> Path:
+        """Where OpenClaw remembers that the workspace behind this home's own link had files."""
+        name = hashlib.sha256(str(self.link.absolute()).encode()).hexdigest()
+        return self.state_dir / ATTESTATIONS / f"{name}.attested"
 
     async def _name_in_config(self, workspace: Path) -> None:
         path = f"agents.entries.{self.agent_id}.workspace"

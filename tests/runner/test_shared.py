@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import replace
@@ -142,3 +143,22 @@ async def test_an_openclaw_that_lists_no_agents_is_told_in_its_own_words(tmp_pat
         pytest.RaisesGroup(pytest.RaisesExc(OpenClawError, match="config invalid"), flatten_subgroups=True),
     ):
         await run_benchmark(config)
+
+
+async def test_a_new_workspace_behind_the_link_is_not_held_against_the_last_one(tmp_path: Path, user: Path) -> None:
+    """Real OpenClaw 2026.6.5 refuses an empty workspace when it remembers of the same path that it had files."""
+    link = tmp_path / "link"
+    openclaw = OpenClaw(program=fake_openclaw(tmp_path), version="2026.6.5")
+    write_config(user, "jsonl", {"bench-mock-m1": {"workspace": str(link)}})
+    with fail_after(60):
+        home = await ensure_shared(openclaw, model="mock/m1", slot=1, link=link, env=os.environ, changes=Lock())
+    remembered = home.state_dir / "workspace-attestations"
+    remembered.mkdir(parents=True)
+    own, others = (remembered / f"{hashlib.sha256(path).hexdigest()}.attested" for path in (bytes(link), b"/other"))
+    for path in (own, others):
+        path.write_text("openclaw-workspace-attestation:v1\n", encoding="utf-8")
+
+    await home.prepare(tmp_path / "work")
+
+    assert link.readlink() == tmp_path / "work"
+    assert (own.exists(), others.exists()) == (False, True)
