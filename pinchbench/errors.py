@@ -54,6 +54,20 @@ class ResultsError(PinchBenchError):
     exit_code = 6
 
 
+class LeaderboardError(PinchBenchError):
+    """The leaderboard can't be reached, or has not taken what was sent."""
+
+    exit_code = 9
+
+
+class NotForTheLeaderboardError(LeaderboardError):
+    """A run is none that the leaderboard compares; nothing was sent."""
+
+
+class UnfitError(PinchBenchError):
+    """`doctor` has found something that a run would fail on."""
+
+
 class RunInterruptedError(PinchBenchError):
     """A signal came before the first trial, or during an install; nothing was run."""
 

@@ -10,7 +10,7 @@ import stat
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
 
@@ -101,6 +101,28 @@ def folder_error(path: Path, error: OSError, *, option: str) -> ResultsError:
     elif error.errno in {errno.EEXIST, errno.ENOTDIR}:
         why = f"{there} is a file, not a folder; {name_another}"
     return ResultsError(f"{path} can't be made: {why}")
+
+
+@contextmanager
+def replaced_file(path: Path, *, mode: int) -> Iterator[IO[bytes]]:
+    """Give a file to write into, which is put at `path` when the block ends, and is gone when it raises. Blocks.
+
+    A reader sees the old file or the whole new one, also after a crash. A link in its place is replaced, not followed.
+    The umask holds of `mode`. Raises OSError when it can't be written.
+    """
+    fresh = path.with_name(f".{secrets.token_hex(8)}.new")  # nobody can guess it and put a link there
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
+    sync_folder(path.parent)
 
 
 def sync_folder(path: Path) -> None:

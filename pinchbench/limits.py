@@ -16,6 +16,7 @@ MAX_SEED = 2**32 - 1
 DEFAULT_PASS_THRESHOLD = 0.8
 MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
 DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
+REPORT_FILE = "report.html"  # in the folder of a run
 DEFAULT_OUTPUT_DIR = Path("results")
 ORACLE = "demo/oracle"
 DEMO_MODELS = (ORACLE, "demo/null")

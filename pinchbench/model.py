@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -373,8 +375,21 @@ class Grade:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TrialAhead:
+    """A trial that is to be run: its limit, and how long earlier runs let expect (None: they do not tell), in seconds."""
+
+    key: TrialKey
+    timeout_s: float
+    expected_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunBegan:
-    """The first event of a run: what is about to happen. `done` trials were finished before it was resumed."""
+    """The first event of a run: what is about to happen. `done` trials were finished before it was resumed.
+
+    `ahead` are the trials that are to be run, in the order in which they are started. `spent` is what earlier runners of
+    the run have used. `ago_s`: seconds since, where it is told later.
+    """
 
     run_id: str
     model: str
@@ -382,6 +397,11 @@ class RunBegan:
     slots: int
     folder: Path
     done: int = 0
+    ahead: tuple[TrialAhead, ...] = ()
+    pass_threshold: float = DEFAULT_PASS_THRESHOLD
+    max_cost_usd: float | None = None
+    spent: Usage = Usage()
+    ago_s: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -394,11 +414,13 @@ class RegradeBegan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialBegan:
-    """A slot has taken a trial."""
+    """A slot has taken a trial. `ago_s`: seconds since, where it is told later."""
 
     slot: int
     key: TrialKey
     timeout_s: float
+    attempt: int = 1
+    ago_s: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -445,6 +467,11 @@ class PaceChanged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RunEnded:
+    """Nobody works on the run any more; who follows it by its journal is told so."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Notice:
     """A sentence for the user: a warning, or what an interrupt is doing."""
 
@@ -452,7 +479,16 @@ class Notice:
 
 
 Event = (
-    RunBegan | RegradeBegan | TrialBegan | TrialActivity | OutputLine | TrialEnded | TrialGraded | PaceChanged | Notice
+    RunBegan
+    | RegradeBegan
+    | TrialBegan
+    | TrialActivity
+    | OutputLine
+    | TrialEnded
+    | TrialGraded
+    | PaceChanged
+    | RunEnded
+    | Notice
 )
 
 
@@ -480,3 +516,22 @@ class Rehearsed:
     problems: tuple[str, ...] = ()
     untried: str = ""
     has_rubric: bool = False
+
+
+class Level(StrEnum):
+    """What a finding about this machine means for a run."""
+
+    OK = "ok"
+    NOTE = "note"
+    WARNING = "warning"  # a run works, but slowly, partly, or not for long
+    PROBLEM = "problem"  # a run would fail
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What was found about one thing that a run needs: `said` is one sentence or two, `do` what helps, if it needs help."""
+
+    subject: str
+    said: str
+    do: str = ""
+    level: Level = Level.OK

@@ -200,7 +200,7 @@ def _outcome(run: PlannedRun, key: TrialKey, made: Made, *, slot: int, attempt: 
         store="sqlite",
         workspace=f"/tmp/pinchbench/{run.run_id}/{key.folder}",
         evidence=f"trials/{key.task_id}/{key.repetition}{again}",
-        transcript_length=6,
+        transcript_length=0 if made.reason is Reason.NO_TRANSCRIPT else 6,
         tool_calls=1,
         models=(run.model,),
         usage=Usage(

@@ -163,7 +163,7 @@ def test_on_a_terminal_the_run_is_drawn_and_the_summary_stays(tmp_path: Path) ->
         started = subprocess.Popen(
             [sys.executable, "-m", "pinchbench", *args],
             cwd=tmp_path,
-            env={**os.environ, "TERM": "xterm-256color"},
+            env={**os.environ, "TERM": "xterm-256color", "CI": "", "NO_COLOR": ""},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=terminal,
@@ -176,7 +176,7 @@ def test_on_a_terminal_the_run_is_drawn_and_the_summary_stays(tmp_path: Path) ->
         assert started.stdout is not None
         assert started.stdout.read().strip()
 
-    assert b"slot 1" in shown
+    assert b" of 30 s" in shown
     assert shown.rindex(b"\x1b[?25l") < shown.rindex(b"\x1b[?25h") < shown.index(b"1 of 1 trials")
     assert b"\x1b[32m" in shown
 
@@ -582,7 +582,7 @@ def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: 
     assert done.returncode == 0, done.stderr
     assert re.search(r"provider_error +task_0 .*, to be tried again +503 unavailable", done.stderr)
     assert re.search(r"completed +task_0, attempt 2 ", done.stderr)
-    assert "Retries: 1 trial tried again (1 further attempt); 1 of them count now" in done.stderr
+    assert "Retries: 1 trial tried again (1 further attempt); 1 of them counts now" in done.stderr
     assert json.loads(done.stdout)["retries"]["recovered"] == 1
 
 

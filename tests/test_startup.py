@@ -54,7 +54,22 @@ def _libraries(modules: set[str]) -> set[str]:
     return public - sys.stdlib_module_names - {"pinchbench"}
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("resume", "-h"), ("tasks", "check", "--help")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("run", "--help"),
+        ("resume", "-h"),
+        ("watch", "--help"),
+        ("compare", "--help"),
+        ("tasks", "check", "--help"),
+        ("export", "--help"),
+        ("doctor", "--help"),
+        ("report", "--help"),
+        ("register", "--help"),
+        ("upload", "--help"),
+    ],
+)
 def test_the_help_waits_for_click_alone(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     modules = _imported(*arguments, cwd=tmp_path)
 
@@ -66,13 +81,28 @@ def test_the_help_waits_for_click_alone(tmp_path: Path, arguments: tuple[str, ..
     }
 
 
-def test_the_completion_of_a_shell_waits_for_no_more_than_the_help(tmp_path: Path) -> None:
-    asked = {"COMP_WORDS": "pinchbench-async tasks ch", "COMP_CWORD": "2"}
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tasks ch",
+        "--suite core,ta",
+        "tasks show task_0",
+        "resume demo",
+        "export 2026",
+        "history --model d",
+        "--isolation a",
+    ],
+)
+def test_the_completion_of_a_shell_waits_for_no_more_than_the_help(tmp_path: Path, line: str) -> None:
+    (tmp_path / "results" / "demo-oracle_20260101-000000-0001").mkdir(parents=True)
+    asked = {"COMP_WORDS": f"pinchbench-async {line}", "COMP_CWORD": str(len(line.split()))}
 
     modules = _imported(cwd=tmp_path, _PINCHBENCH_ASYNC_COMPLETE="bash_complete", **asked)
 
     assert _libraries(modules) == {"click"}
+    assert not {name.partition(".")[0] for name in modules} & HEAVY
     assert "pinchbench.config" not in modules
+    assert "pinchbench.model" not in modules
 
 
 @pytest.mark.parametrize(
@@ -84,6 +114,7 @@ def test_the_completion_of_a_shell_waits_for_no_more_than_the_help(tmp_path: Pat
         (("--model", "x/y", "--dry-run", "--json"), {"click", "yaml"}),
         (("--model", "x/y", "--dry-run"), {"click", "rich", "yaml"}),
         (("openclaw", "list"), {"click", "platformdirs"}),
+        (("history", "--json"), {"anyio", "click", "msgspec", "sniffio", "typing_extensions"}),
     ],
 )
 def test_a_command_that_runs_nothing_imports_the_libraries_it_needs_and_no_others(

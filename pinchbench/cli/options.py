@@ -29,6 +29,8 @@ def option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN40
 
 TASKS_DIR = option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the bundled tasks).")
 
+NO_REPORT = option("--no-report", is_flag=True, help="Write no report.html at the end.")
+
 _JUDGE_OPTIONS = (
     option("--judge", metavar="MODEL", help="Who grades what a check can't: openai/MODEL, openrouter/MODEL,"
            " anthropic/MODEL, a model of --judge-base-url, or openclaw:MODEL (an agent without tools)."),

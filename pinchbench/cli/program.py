@@ -3,15 +3,51 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
+from pinchbench.cli.compare import compare
+from pinchbench.cli.completion import completion
+from pinchbench.cli.doctor import doctor
+from pinchbench.cli.export import export
+from pinchbench.cli.history import history
 from pinchbench.cli.openclaw import openclaw
 from pinchbench.cli.options import CONTEXT
+from pinchbench.cli.register import register
 from pinchbench.cli.regrade import regrade
+from pinchbench.cli.report import report
 from pinchbench.cli.resume import resume
 from pinchbench.cli.run import run
 from pinchbench.cli.tasks import tasks
+from pinchbench.cli.upload import upload
+from pinchbench.cli.watch import watch
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+LINE = 96  # columns of a command's line; formatting cuts it further where the terminal is narrow
+SECTIONS = {
+    "Run": ("run", "resume", "regrade"),
+    "Look at it": ("watch", "history", "report", "compare", "export"),
+    "Public leaderboard": ("register", "upload"),
+    "Tasks and set-up": ("tasks", "openclaw", "doctor", "completion"),
+}
+EPILOG = """\
+\b
+Exit codes:
+  0    every trial says something about the model and was graded
+  1    a bug in this program, with its traceback
+  2    an option, a value or a task name is wrong, or a run to be resumed was made otherwise
+  3    the suite is missing or broken; `tasks check`: scores are not as stated
+  4    OpenClaw is missing, can't be installed or can't be set up
+  5    the run finished, but some trials say nothing about the model or could not be graded
+  6    results or workspaces can't be written or read, or a run can't be found or is in use
+  7    the run stopped itself: trials failed alike for reasons that say nothing about the model
+  8    the budget is used up
+  9    `register`, `upload`: the leaderboard can't be reached, or does not take the run
+  130  Ctrl-C (129 SIGHUP, 143 SIGTERM); what had finished is in the result
+"""
 
 
 class _DefaultRun(click.Group):
@@ -20,32 +56,75 @@ class _DefaultRun(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"-h", "--help", "--version"}
         by_option = args and args[0].startswith("-") and args[0] not in own
-        by_environment = not args and bool(os.environ.get("PINCHBENCH_MODEL"))  # for click, empty is not set
+        # for click, empty is not set; a shell that completes a command's name asks without arguments too
+        by_environment = not args and bool(os.environ.get("PINCHBENCH_MODEL")) and not ctx.resilient_parsing
         if by_option or by_environment:
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """In the order in which they are needed."""
+        placed = [name for names in SECTIONS.values() for name in names]
+        return sorted(self.commands, key=lambda name: placed.index(name) if name in placed else len(placed))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Complete a command, or an option of the default one."""
+        items = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith("-"):
+            there = {item.value for item in items}
+            items += [one for one in self.commands["run"].shell_complete(ctx, incomplete) if one.value not in there]
+        return items
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by what they are for."""
+        left = self.list_commands(ctx)
+        for title, names in (*SECTIONS.items(), ("Other commands", tuple(left))):
+            rows = [(name, self.commands[name].get_short_help_str(LINE)) for name in names if name in left]
+            left = [name for name in left if name not in names]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        run = self.commands["run"]
-        rows = [row for option in run.get_params(ctx) if (row := option.get_help_record(ctx)) is not None]
-        with formatter.section("Options of `run`, the default command"):
-            formatter.write_dl(rows)
         self.format_commands(ctx, formatter)
+        for title, rows in run.option_sections(ctx):
+            with formatter.section(f"Options of `run`, the default command: {title}"):
+                formatter.write_dl(rows)
 
 
 @click.group(
     cls=_DefaultRun,
     context_settings=CONTEXT,
-    epilog="Try it without any provider: pinchbench-async --model demo/oracle --concurrency 4",
+    epilog=EPILOG,
 )
 @click.version_option(package_name="pinchbench-async", prog_name="pinchbench-async")
 def cli() -> None:
     """Find out how good a model is as the brain of an OpenClaw agent.
 
     Runs a suite of tasks on real OpenClaw, several at once, each in a workspace of its own, and writes one results
-    file. Its path is printed to stdout; everything else goes to stderr.
-    """
+    file. Its path is printed to stdout; everything else goes to stderr. Two commands to start with, of which the
+    second needs no provider:
+
+    \b
+    pinchbench-async openclaw install
+    pinchbench-async --model demo/oracle --concurrency 4
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 
-for _command in (run, resume, regrade, tasks, openclaw):
+for _command in (
+    run,
+    resume,
+    regrade,
+    tasks,
+    openclaw,
+    history,
+    completion,
+    export,
+    doctor,
+    compare,
+    watch,
+    report,
+    register,
+    upload,
+):
     cli.add_command(_command)

@@ -8,22 +8,42 @@ from typing import Any
 import click
 
 from pinchbench import limits
-from pinchbench.cli.options import CONTEXT, FOLDER, judge_options, option, take_judge
+from pinchbench.cli.completing import complete_openclaw, complete_run, complete_tasks
+from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, judge_options, option, take_judge
+from pinchbench.cli.sections import JUDGE, SectionedCommand
+
+SECTIONS = {
+    "What is graded": ("--suite", "--only-ungraded", "--tasks-dir"),
+    "Judging": JUDGE,
+    "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
+}
 
 
-@click.command(context_settings=CONTEXT)
-@click.argument("run", metavar="RUN")
+@click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
+@click.argument("run", metavar="RUN", shell_complete=complete_run)
 @judge_options
-@option("--suite", default="all", show_default=True, help="Which tasks of the run, as for `run`.")
+@option(
+    "--suite",
+    default="all",
+    show_default=True,
+    shell_complete=complete_tasks,
+    help="Which tasks of the run, as for `run`.",
+)
 @option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the one that was run).")
 @option("--only-ungraded", is_flag=True, help="Leave the trials alone that have a score.")
 @option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
 @option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
         help="Where checks run.")  # fmt: skip
-@option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw, for a judge that is an OpenClaw agent.")
+@option(
+    "--openclaw",
+    metavar="PATH|VERSION",
+    shell_complete=complete_openclaw,
+    help="Which OpenClaw, for a judge that is an OpenClaw agent.",
+)
+@NO_REPORT
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
-def regrade(*, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+def regrade(*, no_report: bool, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     """Grade a run again from what it has kept, without running an agent.
 
     RUN is a run's id, its folder, or its results file. Every grade is kept; the latest one with a score counts. Without
@@ -33,10 +53,10 @@ def regrade(*, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     pinchbench-async regrade 20260102-030405-9f3a --judge openai/gpt-5 --judge-votes 3
     pinchbench-async regrade results/demo-oracle_20260102-030405-9f3a.json --only-ungraded
     """  # noqa: D301 - as above
-    from pinchbench.cli.watch import leave, watch  # noqa: PLC0415 - `--help` must not wait for all that a run needs
+    from pinchbench.cli.running import carry_out, leave  # noqa: PLC0415 - `--help` must not wait for all that a run needs
     from pinchbench.config import RegradeConfig  # noqa: PLC0415 - as above
     from pinchbench.runner.regrade import regrade as grade_again  # noqa: PLC0415 - as above
 
     judge = take_judge(options)
     config = RegradeConfig(**options, judge=judge)
-    leave(watch(partial(grade_again, config)), as_json=as_json)
+    leave(carry_out(partial(grade_again, config), page=not no_report), as_json=as_json)

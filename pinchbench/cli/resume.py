@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinchbench import limits
-from pinchbench.cli.options import CONTEXT, FOLDER, option, take_judge
+from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run
+from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, option, take_judge
+from pinchbench.cli.sections import JUDGE, LIMITS, MODEL, SectionedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,14 +24,14 @@ def _setting(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN
 
 _RESUME_SETTINGS = (
     _setting("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), help="Trials at once."),
-    _setting("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw."),
+    _setting("--openclaw", metavar="PATH|VERSION", shell_complete=complete_openclaw, help="Which OpenClaw."),
     _setting("--tasks-dir", type=FOLDER, help="Where the suite is now."),
     _setting("--run-root", type=FOLDER, help="Where workspaces go."),
     _setting("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), help="Retries of a trial."),
     _setting("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="For the whole run."),
     _setting("--max-tokens", type=click.IntRange(1), metavar="N", help="For the whole run."),
     _setting("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="From now on."),
-    _setting("--model", help="Another model than the run's needs --accept-changes."),
+    _setting("--model", shell_complete=complete_model, help="Another model than the run's needs --accept-changes."),
     _setting("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="Another value than the run's needs --accept-changes."),
     _setting("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True),
              help="Another value than the run's needs --accept-changes."),
@@ -53,18 +55,28 @@ def _resume_settings(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command(context_settings=CONTEXT)
-@click.argument("run", metavar="[RUN]", required=False)
+SECTIONS = {
+    "What is left of the run": ("--accept-changes", "--concurrency", *MODEL, "--tasks-dir"),
+    "Judging": JUDGE,
+    "Limits": LIMITS,
+    "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
+}
+
+
+@click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
+@click.argument("run", metavar="[RUN]", required=False, shell_complete=complete_run)
 @click.option("--accept-changes", is_flag=True, help="Go on although tasks, settings or releases are others now.")
 @_resume_settings
 @option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
+@NO_REPORT
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
 def resume(
     *,
     run: str | None,
     accept_changes: bool,
     output_dir: Path,
+    no_report: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -77,7 +89,7 @@ def resume(
     pinchbench-async resume
     pinchbench-async resume 20260102-030405-9f3a --concurrency 8 --max-cost 20
     """  # noqa: D301 - as above
-    from pinchbench.cli.watch import leave, watch  # noqa: PLC0415 - `--help` must not wait for all that a run needs
+    from pinchbench.cli.running import carry_out, leave  # noqa: PLC0415 - `--help` must not wait for all that a run needs
     from pinchbench.config import ResumeConfig  # noqa: PLC0415 - as above
     from pinchbench.runner.resume import resume as go_on  # noqa: PLC0415 - as above
 
@@ -88,4 +100,4 @@ def resume(
     if judge is not None:
         settings["judge"] = judge
     config = ResumeConfig(run=run, output_dir=output_dir, accept_changes=accept_changes, settings=settings)
-    leave(watch(partial(go_on, config)), as_json=as_json)
+    leave(carry_out(partial(go_on, config), page=not no_report, offers=True), as_json=as_json)

@@ -11,17 +11,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinchbench import limits
-from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, judge_options, option, take_judge
+from pinchbench.cli.completing import complete_model, complete_openclaw, complete_tasks
+from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, TASKS_DIR, judge_options, option, take_judge
 from pinchbench.cli.output import print_result, say
+from pinchbench.cli.sections import JUDGE, LIMITS, MODEL, SectionedCommand
 
 if TYPE_CHECKING:
     from pinchbench.config import RunConfig
 
 
-@click.command(context_settings=CONTEXT)
-@option("--model", required=True, help="Model as OpenClaw names it, such as anthropic/claude-sonnet-4. Built in,"
+SECTIONS = {
+    "What is run": (*MODEL, "--suite", "--tasks-dir", "--runs", "--concurrency", "--seed", "--skip-broken"),
+    "Judging": (*JUDGE, "--pass-threshold"),
+    "Limits": LIMITS,
+    "OpenClaw and places": ("--openclaw", "--isolation", "--output-dir", "--run-root"),
+}
+
+
+@click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
+@option("--model", required=True, shell_complete=complete_model, help="Model as OpenClaw names it, such as anthropic/claude-sonnet-4. Built in,"
         " without a provider: demo/oracle plays the solutions, demo/null does nothing.")  # fmt: skip
-@option("--suite", default="all", show_default=True,
+@option("--suite", default="all", show_default=True, shell_complete=complete_tasks,
         help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
 @TASKS_DIR
 @option("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), default=1, show_default=True,
@@ -35,7 +45,7 @@ if TYPE_CHECKING:
         help="Where results go.")  # fmt: skip
 @option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
         help="Where workspaces go; they are kept.")  # fmt: skip
-@option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw (default: the one on PATH, else the newest that"
+@option("--openclaw", metavar="PATH|VERSION", shell_complete=complete_openclaw, help="Which OpenClaw (default: the one on PATH, else the newest that"
         " `pinchbench-async openclaw install` installed).")  # fmt: skip
 @option("--isolation", type=click.Choice([one.value for one in limits.Isolation]), default="auto",
         show_default=True, help="private: an OpenClaw state of its own for each trial. gateway: one private OpenClaw gateway"
@@ -57,6 +67,7 @@ if TYPE_CHECKING:
 @option("--seed", type=click.IntRange(0, limits.MAX_SEED), metavar="N", help="Shuffle the trials that are expected to take"
         " equally long; the same number gives the same order.")  # fmt: skip
 @option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
+@NO_REPORT
 @option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")
 @option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
@@ -65,6 +76,7 @@ def run(
     *,
     dry_run: bool,
     as_json: bool,
+    no_report: bool,
     no_upload: bool,
     no_fail_fast: bool,
     isolation: str,
@@ -90,15 +102,10 @@ def run(
     if dry_run:
         _show_plan(config, as_json=as_json)
         return
-    from pinchbench.cli.watch import leave, watch  # noqa: PLC0415 - `--dry-run` must not wait for it
+    from pinchbench.cli.running import carry_out, leave  # noqa: PLC0415 - `--dry-run` must not wait for it
     from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415 - as above
 
-    uploads = config.upload and not config.is_demo
-    result = watch(
-        partial(run_benchmark, config),
-        last_words="This release uploads nothing: the result stays on this machine." if uploads else "",
-    )
-    leave(result, as_json=as_json)
+    leave(carry_out(partial(run_benchmark, config), page=not no_report, offers=True), as_json=as_json)
 
 
 def _show_plan(config: RunConfig, *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinchbench import limits
+from pinchbench.cli.completing import complete_openclaw, complete_task, complete_tasks
 from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, judge_options, option, take_judge
 from pinchbench.cli.output import print_result, say
 from pinchbench.errors import SuiteError
@@ -27,16 +28,27 @@ GRADINGS = ("automated", "llm_judge", "hybrid")  # those of GradingType, whose m
 
 @click.group(context_settings=CONTEXT)
 def tasks() -> None:
-    """Look at the tasks of a suite and check them."""
+    """Look at the tasks of a suite and check them.
+
+    \b
+    pinchbench-async tasks list
+    pinchbench-async tasks show task_00_sanity
+    pinchbench-async tasks check
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 
 @tasks.command("list", context_settings=CONTEXT)
 @TASKS_DIR
-@option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
+@option("--suite", default="all", show_default=True, shell_complete=complete_tasks, help="Which tasks, as for `run`.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--markdown", is_flag=True, help="Print a Markdown table, with what each task measures; core tasks are bold.")
 def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: bool) -> None:
-    """List the tasks, one a line."""
+    """List the tasks, one a line.
+
+    \b
+    pinchbench-async tasks list
+    pinchbench-async tasks list --suite core,coding --json
+    """  # noqa: D301 - as above
     from dataclasses import replace  # noqa: PLC0415 - `--help` must not wait for what a command needs
 
     from pinchbench.report.text import plain  # noqa: PLC0415 - as above
@@ -68,10 +80,14 @@ def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: b
 
 
 @tasks.command("show", context_settings=CONTEXT)
-@click.argument("task_id")
+@click.argument("task_id", metavar="ID", shell_complete=complete_task)
 @TASKS_DIR
 def tasks_show(*, task_id: str, tasks_dir: Path | None) -> None:
-    """Show one task as the agent and the graders see it."""
+    """Show one task as the agent and the graders see it.
+
+    \b
+    pinchbench-async tasks show task_01_calendar
+    """  # noqa: D301 - as above
     from pinchbench.report.text import plain, plain_lines  # noqa: PLC0415 - as above
     from pinchbench.suite.select import find_task  # noqa: PLC0415 - as above
 
@@ -95,9 +111,14 @@ def _sections(task: Task) -> Iterator[tuple[str, str]]:
 
 @tasks.command("check", context_settings=CONTEXT)
 @TASKS_DIR
-@option("--suite", default="all", show_default=True, help="Which tasks, as for `run`.")
+@option("--suite", default="all", show_default=True, shell_complete=complete_tasks, help="Which tasks, as for `run`.")
 @judge_options
-@option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw, for a judge that is an OpenClaw agent.")
+@option(
+    "--openclaw",
+    metavar="PATH|VERSION",
+    shell_complete=complete_openclaw,
+    help="Which OpenClaw, for a judge that is an OpenClaw agent.",
+)
 @option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
         help="Where scripts are played.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print JSON: one entry for each script that was played.")
@@ -121,7 +142,7 @@ def tasks_check(
     """  # noqa: D301 - as above
     import anyio  # noqa: PLC0415 - as above
 
-    from pinchbench.cli.watch import INCOMPLETE  # noqa: PLC0415 - as above
+    from pinchbench.cli.running import INCOMPLETE  # noqa: PLC0415 - as above
     from pinchbench.config import absolute_path  # noqa: PLC0415 - as above
     from pinchbench.report import rehearsal as report  # noqa: PLC0415 - as above
     from pinchbench.runner.rehearsal import rehearse  # noqa: PLC0415 - as above

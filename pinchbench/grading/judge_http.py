@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
-import logging
 import os
 import random
 import re
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,9 +17,11 @@ import httpx2
 import stamina
 from anyio import to_thread
 
+from pinchbench.endpoints import TransientError, careful_logs, is_loopback, retry_after_s
 from pinchbench.errors import ConfigError
 from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Reply
 from pinchbench.grading.judge_wire import (
+    LONGEST_RETRY_AFTER_S,
     MAX_BODY_BYTES,
     MAX_TOKENS,
     NO_CREDIT,
@@ -36,11 +36,10 @@ from pinchbench.grading.judge_wire import (
     read_complaint,
     read_completion,
     request_body,
-    retry_after_s,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from pinchbench.config import JudgeConfig
     from pinchbench.grading.judge import Message
@@ -55,8 +54,6 @@ JITTER_S = 1.0  # so that the calls of a run, refused together, do not come back
 BLOT = "[the key]"
 SHORTEST_SECRET = 8  # what stands for "no key" with local servers (`EMPTY`, `none`) is a word like any other
 
-LOGGERS = ("stamina", "httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patience:
@@ -69,14 +66,6 @@ class Patience:
     first_wait_s: float = FIRST_WAIT_S
     longest_wait_s: float = LONGEST_WAIT_S
     jitter_s: float = JITTER_S
-
-
-class _TransientError(Exception):
-    """A call failed so that another may succeed; `wait_s` is how long to leave the endpoint alone if it has said so."""
-
-    def __init__(self, what: str, *, wait_s: float | None = None) -> None:
-        super().__init__(what)
-        self.wait_s = wait_s
 
 
 class HttpJudge:
@@ -167,7 +156,7 @@ class HttpJudge:
                 with attempt:
                     tally.calls += 1
                     return await self._send(content, usual_s=attempt.next_wait)
-        except _TransientError as error:
+        except TransientError as error:
             times = "once" if tally.calls == 1 else f"{tally.calls} times"
             raise JudgeUnreachableError(
                 f"The judge at {self._base_url} was asked {times} and gave no answer; the last time {error}.",
@@ -177,14 +166,14 @@ class HttpJudge:
 
     def _wait_s(self, error: Exception) -> bool | float:
         """Whether to try again, and in how many seconds if the endpoint has said so."""
-        if not isinstance(error, _TransientError):
+        if not isinstance(error, TransientError):
             return False
         if error.wait_s is None:
             return True
         return error.wait_s + random.uniform(0, self._patience.jitter_s)  # noqa: S311 - jitter, no secret
 
     async def _send(self, content: bytes, *, usual_s: float) -> Answer:
-        """Send a request once. Raises _TransientError when it is worth another attempt.
+        """Send a request once. Raises TransientError when it is worth another attempt.
 
         An endpoint that wants to be left alone for a time is, but never for less than `usual_s`: many name a second
         whatever is going on, and all attempts would be used up within a few.
@@ -196,15 +185,15 @@ class HttpJudge:
                 ) as response:
                     answer = self._without_key(await _read_answer(response))
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise _TransientError("it did not answer in time") from error
+            raise TransientError("it did not answer in time") from error
         except httpx2.RequestError as error:
             why = self._blot(one_line(error)) or type(error).__name__
-            raise _TransientError(f"the connection failed ({why})") from error
+            raise TransientError(f"the connection failed ({why})") from error
         status = effective_status(answer)
         complaint = read_complaint(answer) if not httpx2.codes.is_success(status) else Complaint()
         if is_worth_a_retry(status, complaint):
-            asked_s = retry_after_s(answer.retry_after, datetime.now(UTC))
-            raise _TransientError(
+            asked_s = retry_after_s(answer.retry_after, datetime.now(UTC), longest_s=LONGEST_RETRY_AFTER_S)
+            raise TransientError(
                 f"it answered with status {status} ({self._blot(complaint.message)})",
                 wait_s=max(asked_s, usual_s) if asked_s is not None else None,
             )
@@ -308,7 +297,7 @@ async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience(
             f" used for the judge: {type(error).__name__}."
         ) from None
     async with client:
-        with _careful_logs(secret):
+        with careful_logs([secret]):
             yield HttpJudge(
                 client,
                 model=config.model,
@@ -318,36 +307,3 @@ async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience(
                 key_name=config.api_key_env or "",
                 is_steady=config.votes == 1,
             )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host of a URL is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-@contextmanager
-def _careful_logs(secret: str) -> Generator[None]:
-    """Keep two things out of the logs of the libraries beneath.
-
-    Retries of ours: Python prints them to stderr where nobody has set logging up. And the key, should an endpoint echo
-    it: httpcore2 logs the headers of responses.
-    """
-
-    def accept(record: logging.LogRecord) -> bool:
-        if _TransientError.__name__ in str(record.__dict__.get("stamina.caused_by", "")):
-            return False
-        return not secret or secret not in record.getMessage()
-
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    for logger in loggers:
-        logger.addFilter(accept)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(accept)

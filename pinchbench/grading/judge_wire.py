@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, cast
 
 import httpx2
@@ -17,7 +15,6 @@ from pinchbench.results.transcript_lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from pinchbench.grading.judge import Message
 
@@ -209,19 +206,6 @@ def is_lasting(status: int, complaint: Complaint) -> bool:
 def may_be_lasting(status: int, complaint: Complaint) -> bool:
     """Whether a refusal may hold for every question as well as for this one: one alone does not tell."""
     return status in MAY_REFUSE_THE_ACCOUNT and not ABOUT_THE_QUESTION.search(complaint.whole)
-
-
-def retry_after_s(value: str, now: datetime) -> float | None:
-    """Read a `Retry-After` header, seconds or an HTTP date, as seconds from now: 0 to 120. None: it says nothing."""
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            due = parsedate_to_datetime(value)
-            seconds = (due if due.tzinfo else due.replace(tzinfo=UTC)).timestamp() - now.timestamp()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return min(max(0.0, seconds), LONGEST_RETRY_AFTER_S) if seconds == seconds else None  # noqa: PLR0124 - not NaN
 
 
 def read_completion(answer: Answer, *, calls: int) -> Reply:

@@ -151,6 +151,17 @@ def end_orphaned() -> int:
     return _end_all(lambda: _guardians_last(_find_orphaned()))
 
 
+def list_orphaned() -> list[tuple[int, str, str]]:
+    """Those that `end_orphaned` would end: pid, marker (empty where it was dropped) and command line. Blocks; ends none."""
+    listed = []
+    for process in _find_orphaned():
+        marker = ""
+        with contextlib.suppress(psutil.Error, OSError):
+            marker = process.environ().get(MARKER, "")
+        listed.append((process.pid, marker, _command_line(process)))
+    return sorted(listed)
+
+
 def _find_orphaned() -> list[psutil.Process]:
     """The living processes that carry a marker and a runner that is gone, and the children of their guardians."""
     gone: dict[str, bool] = {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
-from pinchbench.model import Outcome, Stop, Usage
-from pinchbench.report.live import STYLES, check_alone
-from pinchbench.report.text import amount, duration, many, plain
+from pinchbench.model import Reason, Stop, Usage
+from pinchbench.report.columns import Cell, Column, aligned
+from pinchbench.report.lines import check_alone
+from pinchbench.report.text import amount, clock, many, plain, price, score_below
+from pinchbench.results.overview import Kind, lost_points, overview, trial_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.model import Grade, TrialKey
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.overview import Failure, Overview, Row
 
-WIDE = 80  # columns; in a narrower terminal requests, tokens and cost are left to the result
-MIN_ID_WIDTH = 12
-GAP = 2  # columns between two of the table's
+MIN_ID_WIDTH = 20  # columns
 MAX_NOTES = 3  # of a grade, in the terminal; all are in the result
+MAX_CRITERIA = 3
+MAX_FAILURES = {Kind.SILENT: 20, Kind.UNGRADED: 20, Kind.ENDED_BADLY: 20, Kind.NOT_PASSED: 10, Kind.NOTED: 10}
+WORDS = {
+    Kind.SILENT: "more that say nothing about the model",
+    Kind.UNGRADED: "more ungraded",
+    Kind.ENDED_BADLY: "more that ended badly",
+    Kind.NOT_PASSED: "more that did not pass",
+    Kind.NOTED: "more with a note",
+}
+TRANSCRIPT = "transcript.jsonl"  # in the folder of a trial's evidence
 
 
 class _Score(msgspec.Struct, frozen=True):
@@ -89,9 +98,15 @@ class _Retries(msgspec.Struct, frozen=True):
     other_attempts_usage: Usage
 
 
+class _Task(msgspec.Struct, frozen=True):
+    task_id: str
+    category: str | None
+
+
 class _Totals(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
     """What the summary needs of an aggregate."""
 
+    tasks: list[_Task]
     counts: dict[str, object]
     score: _Score
     left_out: _LeftOut
@@ -113,70 +128,167 @@ def print_summary(
     *,
     folder: Path,
 ) -> None:
-    """One row a trial in the plan's order, then the totals, then where to look into what went wrong.
+    """A table of the categories and their tasks, then what failed and where to look into it, then the score.
 
-    `data` is the aggregate of the run.
+    `data` is the aggregate of the run, which lies beside its `folder`.
     """
     totals = msgspec.convert(data, _Totals)
-    in_order = sorted(outcomes, key=lambda outcome: outcome.key)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    columns = [("status", "left"), ("reason", "left"), ("score", "right"), ("time", "right")]
-    if console.width >= WIDE:
-        columns += [("requests", "right"), ("tokens", "right"), ("cost", "right")]
-    rows = [_row(one, grades.get(one.key)) for one in in_order]
-    total = sum((one.usage for one in outcomes), Usage())
-    rows.append([Text(text) for text in ("", "", "", "", *_spent(total))])
-    widths = [max(cell_len(name), *(row[place].cell_len for row in rows)) for place, (name, _) in enumerate(columns)]
-    # a narrow terminal or a long id takes from the ids, never from the numbers
-    room = max(MIN_ID_WIDTH, console.width - sum(widths) - GAP * len(widths))
-    table.add_column("task", no_wrap=True, overflow="ellipsis", max_width=room)
-    for (name, side), width in zip(columns, widths, strict=True):
-        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True, min_width=width)
-    for one, row in zip(in_order, rows, strict=False):
-        table.add_row(Text(plain(str(one.key))), *row[: len(columns)])
-    table.add_section()
-    table.add_row(f"{len(outcomes)} of {totals.counts['planned']} trials", *rows[-1][: len(columns)])
-    console.print(table)
-    for line in _problems(in_order, grades, folder):
-        console.print(line, soft_wrap=True)
-    for sentence in _headline(totals):
-        console.print(Text(plain(sentence)), soft_wrap=True, highlight=False)
+    threshold = totals.passed.threshold
+    glance = overview(
+        outcomes,
+        grades,
+        category_of={task.task_id: task.category for task in totals.tasks},
+        threshold=threshold,
+    )
+    # all rows as one text, and every other sentence on a line of its own however long: it may be read in a log
+    table = aligned(_columns(glance), list(_rows(glance, totals)), width=console.width)
+    lines = [
+        *table,
+        *_legend(glance, folder),
+        *_failures(glance, folder, threshold),
+        *map(_sentence, _headline(totals)),
+    ]
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False)
 
 
-def _row(outcome: Outcome, grade: Grade | None) -> list[Text]:
-    """The cells of a trial, but for its name."""
-    status = Text(outcome.status.value, style=STYLES[outcome.status])
-    texts = (duration(outcome.execution_time_s), *_spent(outcome.usage))
-    return [status, Text(outcome.reason.value), _score_cell(grade), *map(Text, texts)]
+def _sentence(text: str) -> Text:
+    return Text(plain(text))
 
 
-def _spent(usage: Usage) -> tuple[str, str, str]:
-    return str(usage.requests), amount(usage.total_tokens), f"${usage.cost_usd:.4f}"
+def _columns(glance: Overview) -> tuple[Column, ...]:
+    """A narrow terminal or a long id takes from the ids, then from what the result tells too; never from the scores."""
+    out = [Column(name="out", is_right=True)] if glance.whole.left_out else []
+    return (
+        Column(name="task", least=MIN_ID_WIDTH),
+        Column(name="score", is_right=True),
+        Column(name="interval", rank=2),
+        Column(name="passed", is_right=True),
+        *out,
+        Column(name="time", is_right=True, rank=1),
+        Column(name="tokens", is_right=True, rank=4),
+        Column(name="cost", is_right=True, rank=3),
+    )
 
 
-def _score_cell(grade: Grade | None) -> Text:
+def _rows(glance: Overview, totals: _Totals) -> Iterator[list[Cell]]:
+    has_out = bool(glance.whole.left_out)
+    # the only category is the whole run, which has a row already
+    named = {one.name for one in glance.categories if one.name is not None and len(glance.categories) > 1}
+    for category in glance.categories:
+        indent = ""
+        if category.name in named and category.name is not None:
+            indent = "  "
+            score = totals.categories[category.name].score
+            yield _row(Cell(text=plain(category.name), style="bold"), category.row, has_out=has_out, of=score)
+        for row in category.tasks:
+            yield _row(Cell(text=indent + plain(row.name)), row, has_out=has_out)
+    all_of_it = Cell(text=f"{glance.whole.trials} of {totals.counts['planned']} trials", style="bold")
+    yield _row(all_of_it, glance.whole, has_out=has_out, of=totals.score)
+
+
+def _row(name: Cell, row: Row, *, has_out: bool, of: _Score | None = None) -> list[Cell]:
+    """The cells of a task, or, with the score `of` all its tasks, of a category or the run."""
+    interval = "" if of is None or of.low is None or of.high is None else f"{of.low:.2f}–{of.high:.2f}"
+    return [
+        name,
+        _score_cell(row),
+        Cell(text=interval),
+        _passed_cell(row),
+        *([Cell(text=str(row.left_out or ""), style="yellow")] if has_out else []),
+        *map(_plain_cell, (clock(row.time_s), amount(row.usage.total_tokens), price(row.usage.cost_usd))),
+    ]
+
+
+def _plain_cell(text: str) -> Cell:
+    return Cell(text=text)
+
+
+def _score_cell(row: Row) -> Cell:
+    if row.score is not None:
+        return Cell(text=f"{row.score:.2f}", style="bold")
+    return Cell(text="ungraded", style="yellow") if row.ungraded else Cell(text="–", style="dim")
+
+
+def _passed_cell(row: Row) -> Cell:
+    if not row.scored:
+        return Cell(text="–", style="dim")
+    style = "green" if row.passed == row.scored else "yellow" if row.passed else "red"
+    return Cell(text=f"{row.passed} of {row.scored}", style=style)
+
+
+def _legend(glance: Overview, folder: Path) -> Iterator[Text]:
+    if glance.hidden:
+        yield Text(
+            f"{many(glance.hidden, 'task')} with every point in every trial: not shown; {_all_stand_in(folder)}",
+            style="dim",
+        )
+    told = ["out: trials that are in no score"] if glance.whole.left_out else []
+    if glance.whole.trials > 1:
+        told.append("time, tokens and cost: the agents', added up")
+    if told:
+        yield Text("; ".join(told), style="dim")
+
+
+def _failures(glance: Overview, folder: Path, threshold: float) -> Iterator[Text]:
+    """What failed and why, of each kind no more than can be taken in, and where each trial's transcript lies."""
+    hidden: dict[Kind, int] = {}
+    shown: dict[Kind, int] = {}
+    for failure in glance.failures:
+        shown[failure.kind] = shown.get(failure.kind, 0) + 1
+        if shown[failure.kind] > MAX_FAILURES[failure.kind]:
+            hidden[failure.kind] = hidden.get(failure.kind, 0) + 1
+            continue
+        where = f"\n  {plain(str(folder / _evidence(failure.outcome)))}"
+        yield Text(f"{plain(str(failure.outcome.key))}: {'; '.join(_reasons(failure, threshold))}{where}")
+    if hidden:
+        listed = ", ".join(f"{number} {WORDS[kind]}" for kind, number in hidden.items())
+        yield Text(f"Not shown: {listed}. A{_all_stand_in(folder)[1:]}")
+
+
+def _all_stand_in(folder: Path) -> str:
+    return f"all stand in {plain(f'{folder}.json')}."
+
+
+def _evidence(outcome: Outcome) -> str:
+    """What is left of a trial to look into: its transcript, or all else where it has none."""
+    return f"{outcome.evidence}/{TRANSCRIPT}" if outcome.transcript_length else outcome.evidence
+
+
+def _reasons(failure: Failure, threshold: float) -> Iterator[str]:
+    """Why a trial failed: a sentence on how it ended, where that is worth one, and one on its grade."""
+    outcome, grade = failure.outcome, failure.grade
+    note = f": {plain(outcome.note, width=400)}" if outcome.note else ""
+    score = trial_score(outcome, grade)
+    if failure.kind is Kind.SILENT:
+        yield f"{outcome.reason.value} (says nothing about the model; counted for nobody){note}"
+        return
+    if outcome.reason is not Reason.COMPLETED or note:
+        scored = "" if score is None or failure.kind is Kind.NOT_PASSED else f", score {score:.2f}"
+        yield f"{outcome.reason.value}{scored}{note}"
+    if failure.kind is Kind.UNGRADED:
+        yield _why_ungraded(grade)
+    elif failure.kind is Kind.NOT_PASSED and grade is not None and score is not None:
+        yield f"score {score_below(score, threshold)}{_why_so_low(grade)}"
+
+
+def _why_ungraded(grade: Grade | None) -> str:
     if grade is None:
-        return Text("–", style="dim")
-    if grade.score is None:
-        return Text("ungraded", style="yellow")
-    return Text(f"{grade.score:.2f}", style="bold")
+        return "ungraded, its turn did not come; `pinchbench-async regrade` grades it"
+    alone = check_alone(grade)
+    check = f" (its check alone gives {alone:.2f})" if alone is not None else ""
+    why = grade.ungraded.value if grade.ungraded is not None else "its score is not in 0-1"
+    notes = [told for note in grade.notes[:MAX_NOTES] if (told := plain(note, width=300))]
+    return f"ungraded, {why}{check}{': ' if notes else ''}{'; '.join(notes)}"
 
 
-def _problems(outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], folder: Path) -> Iterator[Text]:
-    for one in outcomes:
-        name, where = plain(str(one.key)), f"\n  {plain(str(folder / one.evidence))}"
-        if one.note or not one.reason.counts:
-            counted = "" if one.reason.counts else " (says nothing about the model; counted for nobody)"
-            note = f": {plain(one.note, width=400)}" if one.note else ""
-            yield Text(f"{name}: {one.reason.value}{counted}{note}{where}")
-        grade = grades.get(one.key)
-        if one.reason.counts and grade is None:
-            yield Text(f"{name}: ungraded, its turn did not come; `pinchbench-async regrade` grades it{where}")
-        elif one.reason.counts and grade is not None and grade.ungraded is not None:
-            alone = check_alone(grade)
-            check = f" (its check alone gives {alone:.2f})" if alone is not None else ""
-            notes = "; ".join(plain(note, width=300) for note in grade.notes[:MAX_NOTES])
-            yield Text(f"{name}: ungraded, {grade.ungraded.value}{check}: {notes}{where}")
+def _why_so_low(grade: Grade) -> str:
+    """The criteria that cost most, and the first note."""
+    lost = [f"{plain(name, width=60)} {points:.2f}" for name, points in lost_points(grade)]
+    more = [f"{len(lost) - MAX_CRITERIA} more"] if len(lost) > MAX_CRITERIA else []
+    criteria = f": {', '.join([*lost[:MAX_CRITERIA], *more])}" if lost else ""
+    note = next((f"; {told}" for note in grade.notes if (told := plain(note, width=160))), "")
+    return f"{criteria}{note}"
 
 
 def _headline(totals: _Totals) -> Iterator[str]:
@@ -211,7 +323,8 @@ def _headline(totals: _Totals) -> Iterator[str]:
 
 def _retries_line(retries: _Retries) -> str:
     tried = f"{many(retries.trials, 'trial')} tried again ({many(retries.attempts, 'further attempt')})"
-    counted = f"{retries.recovered} of them count now and would not have without"
+    verb = "counts" if retries.recovered == 1 else "count"
+    counted = f"{retries.recovered} of them {verb} now and would not have without"
     score = retries.first_attempts.score
     alone = "no score" if score.mean is None else f"a score of {score.mean:.3f} ({many(score.trials, 'trial')})"
     spent = retries.other_attempts_usage

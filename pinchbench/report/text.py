@@ -10,6 +10,7 @@ _OTHERS = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[\x00-\x1f{_OTHERS}]+")
 _UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f{_OTHERS}]+")
 
+MOST_SECONDS = 10**9  # thirty years: as below
 MOST_TOKENS = 10**18  # what is more was never counted: a file can hold a number that no float does
 
 
@@ -48,3 +49,23 @@ def many(number: int, noun: str) -> str:
     """A number with its noun: `1 trial`, `2 trials`, `2 near misses`."""
     plural = "es" if noun.endswith("s") else "s"
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"
+
+
+def score_below(score: float, threshold: float) -> str:
+    """A score that is below a threshold, with as many digits as show it: `0.25`, but 0.4996 is not `0.50`."""
+    texts = (f"{score:.{digits}f}" for digits in range(2, 16))
+    return next((text for text in texts if float(text) < threshold), repr(score))
+
+
+def price(usd: float) -> str:
+    """Dollars, as exactly as they tell something: `$0.0123`, `$4.56`, `$1234`."""
+    if usd < 1:
+        return f"${usd:.4f}"
+    return f"${usd:.2f}" if usd < 1000 else f"${usd:.0f}"  # noqa: PLR2004 - from a thousand on, cents are noise
+
+
+def clock(seconds: float) -> str:
+    """As narrow as a time can be: `0:08`, `2:05`, `1:04:10`."""
+    minutes, rest = divmod(round(min(seconds, MOST_SECONDS)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

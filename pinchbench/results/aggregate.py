@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.limits import DEFAULT_PASS_THRESHOLD
-from pinchbench.model import Ending, Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
 from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
 
 if TYPE_CHECKING:
@@ -251,10 +251,7 @@ def _retries(
 
     `recovered` are trials whose first attempt said nothing about the model, and a later one does.
     """
-    ended = {
-        key: [one for one in trial.outcomes if one.reason.ending is not Ending.INTERRUPTED]
-        for key, trial in attempts.items()
-    }
+    ended = {key: trial.ended for key, trial in attempts.items()}
     others = [one for trial in attempts.values() for one in trial.outcomes if one is not trial.counting]
     first = [
         replace(

@@ -22,10 +22,14 @@ class TrialAttempts:
     outcomes: tuple[Outcome, ...]
 
     @property
+    def ended(self) -> tuple[Outcome, ...]:
+        """Those that ended by themselves: one that was interrupted is made again under its number."""
+        return tuple(one for one in self.outcomes if one.reason.ending is not Ending.INTERRUPTED)
+
+    @property
     def first(self) -> Outcome:
         """The first one that ended by itself; the first of all where none did."""
-        ended = (one for one in self.outcomes if one.reason.ending is not Ending.INTERRUPTED)
-        return next(ended, self.outcomes[0])
+        return next(iter(self.ended), self.outcomes[0])
 
     @property
     def counting(self) -> Outcome:

@@ -79,11 +79,10 @@ class Message:
 class _Sessions:
     """Numbers the sessions by the ids of their headers."""
 
-    ids: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
 
     def begin(self, session_id: str) -> None:
-        if session_id not in self.ids:
-            self.ids.append(session_id)
+        self.ids.add(session_id)
 
     @property
     def number(self) -> int:
@@ -170,7 +169,7 @@ def _call(part: Mapping[str, object]) -> ToolCall:
     if isinstance(arguments, str):  # some providers give the text that the model wrote
         try:
             arguments = msgspec.json.decode(arguments)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):  # a half of a surrogate pair can't be decoded
             arguments = {"text": writable(str(arguments))}
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"value": arguments}

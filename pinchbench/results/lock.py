@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -141,3 +142,32 @@ class LockFile:
             with suppress(OSError):
                 self._path.unlink()
         self._taken = None
+
+
+def is_written(journal: Path) -> bool:
+    """Whether a runner writes a journal, or may do so; nothing is changed or taken over. Blocks for a moment.
+
+    Raises OSError when it can't be looked at.
+    """
+    # a shared lock, and for microseconds: as little as can be in the way of a runner that starts just now
+    fd = os.open(journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # a file system without locks: the file beside it tells
+    finally:
+        os.close(fd)
+    try:
+        owner = msgspec.json.decode(lock_of(journal).read_bytes()[:MAX_LOCK_BYTES], type=_Owner)
+    except FileNotFoundError:
+        return False
+    except msgspec.DecodeError:
+        return True
+    return not owner.is_gone(_Owner.own())
+
+
+def lock_of(journal: Path) -> Path:
+    """The lock that is a file, of a journal."""
+    return journal.with_suffix(".lock")

@@ -10,6 +10,7 @@ from pinchbench.results.aggregate import aggregate
 from pinchbench.results.attempts import promised_retries, trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import read_journal
+from pinchbench.results.overview import trial_score
 from pinchbench.results.records import GradeGiven
 
 if TYPE_CHECKING:
@@ -56,10 +57,7 @@ class PastRun:
     def score(self, key: TrialKey) -> float | None:
         """The number of a trial that goes into means, in 0-1; None where it has none or says nothing about the model."""
         attempts = self.attempts.get(key)
-        grade = self.grades.get(key)
-        if attempts is None or grade is None or not attempts.counting.reason.counts or grade.score is None:
-            return None
-        return grade.score if 0.0 <= grade.score <= 1.0 else None
+        return None if attempts is None else trial_score(attempts.counting, self.grades.get(key))
 
 
 def threshold_of(facts: RunFacts) -> float:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.errors import ResultsError
-from pinchbench.folders import folder_error, make_private, refuse_planted, sync_folder
+from pinchbench.folders import folder_error, make_private, refuse_planted, replaced_file, sync_folder
 
 if TYPE_CHECKING:
     from pinchbench.model import TrialKey
@@ -127,19 +124,8 @@ def write_json(path: Path, value: object) -> None:
     A link in its place is replaced, not followed. Raises ResultsError when it can't be written.
     """
     data = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    fresh = path.with_name(f".{secrets.token_hex(8)}.new")  # nobody can guess it and put a link there
     try:
-        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(data + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                fresh.unlink()
-            raise
+        with replaced_file(path, mode=0o666) as file:
+            file.write(data + b"\n")
     except OSError as error:
         raise ResultsError(f"{path} can't be written: {error.strerror}.") from error
-    sync_folder(path.parent)

@@ -18,7 +18,7 @@ from pinchbench.errors import RunInterruptedError
 from pinchbench.folders import private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import Isolation
-from pinchbench.model import Event, RunBegan, TrialGraded
+from pinchbench.model import Event, RunBegan, TrialAhead, TrialGraded, Usage
 from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.openclaw.gateway_config import brings_services
 from pinchbench.openclaw.probe import ask_message_file, node_version, release_warning
@@ -312,6 +312,20 @@ class _Bench:
                 slots=len(homes),
                 folder=self._files.folder,
                 done=prepared.done,
+                ahead=tuple(
+                    TrialAhead(
+                        key=one.key,
+                        timeout_s=one.trial.timeout_s,
+                        expected_s=prepared.expected_s.get(one.key.task_id),
+                    )
+                    for one in prepared.attempts
+                ),
+                pass_threshold=self._config.pass_threshold,
+                max_cost_usd=self._config.max_cost,
+                spent=Usage(
+                    total_tokens=sum(one.usage.total_tokens for one in prepared.earlier),
+                    cost_usd=sum(one.usage.cost_usd for one in prepared.earlier),
+                ),
             )
         )
 

@@ -107,7 +107,7 @@ class Pool:
             before_turn=partial(self._play, slot, key) if self._scripted is not None else None,
         )
         hand_over(records, TrialStarted(key=key, slot=slot, attempt=attempt.number, at=time.time()))
-        self._emit(TrialBegan(slot=slot, key=key, timeout_s=attempt.trial.timeout_s))
+        self._emit(TrialBegan(slot=slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))
 
         def done(outcome: Outcome) -> None:
             def record(retried: bool) -> None:

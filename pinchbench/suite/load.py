@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pinchbench.errors import SuiteError
 from pinchbench.model import Suite, Task, WorkspaceFile
+from pinchbench.suite.bundled import bundled_tasks_dir
 from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash
 from pinchbench.suite.manifest import Manifest, parse_manifest
 from pinchbench.suite.parse import BrokenTaskError, ParsedTask, TaskProblem, head_id, is_template_id, parse_task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["LoadedSuite", "bundled_tasks_dir", "load_suite"]
 
 # Far above any task worth reading, and small enough to read at once.
 MAX_TASK_FILE_BYTES = 4 * 1024 * 1024
@@ -23,13 +29,6 @@ class LoadedSuite:
 
     suite: Suite
     problems: tuple[TaskProblem, ...] = ()
-
-
-def bundled_tasks_dir() -> Path:
-    """Return the bundled suite's folder: inside the package when installed, beside it in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    bundled = package / "bundled_tasks"
-    return bundled if bundled.is_dir() else package.parent / "tasks"
 
 
 def load_suite(root: Path, *, skip_broken: bool = False) -> LoadedSuite:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS, encoded, json_texts, texts, values
+from pinchbench.endpoints import retry_after_s
 from pinchbench.grading.checks import _read_grade
 from pinchbench.grading.judge import Message, Role
 from pinchbench.grading.judge_cache import JudgeCache, KeptReply
@@ -31,7 +32,6 @@ from pinchbench.grading.judge_wire import (
     read_complaint,
     read_completion,
     request_body,
-    retry_after_s,
 )
 from pinchbench.model import Grade, GradingType, TrialKey, Usage
 from pinchbench.results.records import GradeGiven, decode, encode
@@ -178,7 +178,7 @@ DATES = [
 @given(st.one_of(texts(DATES), st.text(max_size=20)))
 @examples_of("retry after")
 def test_a_retry_after_is_a_short_wait_or_nothing(value: str) -> None:
-    seconds = retry_after_s(value, datetime(2026, 10, 21, tzinfo=UTC))
+    seconds = retry_after_s(value, datetime(2026, 10, 21, tzinfo=UTC), longest_s=LONGEST_RETRY_AFTER_S)
     assert seconds is None or 0 <= seconds <= LONGEST_RETRY_AFTER_S
 
 

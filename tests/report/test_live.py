@@ -1,22 +1,23 @@
-"""What a person sees while a run goes on, and at its end."""
+"""What a person sees while a run goes on, and before it."""
 
 from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from anyio import create_memory_object_stream, fail_after
-from rich.console import Console
+from anyio import create_memory_object_stream, create_task_group, fail_after, sleep
+from anyio.lowlevel import checkpoint
+from rich.console import Console, ConsoleDimensions
+from rich.live import Live
+from trio.testing import MockClock
 
 from pinchbench.model import (
-    CheckGrade,
     Event,
     Grade,
     GradingType,
-    JudgeGrade,
     Notice,
     Outcome,
     OutputLine,
@@ -33,13 +34,8 @@ from pinchbench.model import (
     Ungraded,
     Usage,
 )
-from pinchbench.report.live import LiveView
+from pinchbench.report.live import LiveView, can_draw
 from pinchbench.report.plan import print_plan
-from pinchbench.report.summary import print_summary
-from pinchbench.results.aggregate import aggregate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 OUTCOME = Outcome(
@@ -51,8 +47,9 @@ OUTCOME = Outcome(
     note="401 \x1b[31mno\x1b[0m",
     usage=Usage(requests=2, total_tokens=1500),
 )
+BEGAN = RunBegan(run_id="r", model="mock/m1", trials=2, slots=1, folder=Path("results/r"))
 EVENTS: list[Event] = [
-    RunBegan(run_id="r", model="mock/m1", trials=2, slots=1, folder=Path("results/r")),
+    BEGAN,
     TrialBegan(slot=1, key=KEY, timeout_s=60),
     TrialActivity(slot=1, key=KEY, text="exec ls\x1b[2J", usage=Usage(total_tokens=7)),
     OutputLine(key=KEY, stream="stderr", text="careful\x07"),
@@ -156,160 +153,6 @@ async def test_on_a_terminal_what_is_drawn_goes_away_and_the_lines_stay() -> Non
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
 
-def _summary(
-    outcomes: list[Outcome],
-    grades: list[Grade],
-    *,
-    planned: int = 0,
-    graded: Sequence[Grade] = (),
-    width: int = 160,
-) -> str:
-    console = Console(file=io.StringIO(), width=width)
-    given = {grade.key: grade for grade in grades}
-    missing = [TrialKey(task_id=f"task_z{number}", repetition=1) for number in range(planned - len(outcomes))]
-    data = aggregate(
-        model="mock/m1",
-        run_id="r",
-        timestamp=1.5,
-        plan=[*(outcome.key for outcome in outcomes), *missing],
-        outcomes=outcomes,
-        facts={},
-        grades=given,
-        graded=graded,
-        categories={"task_a": "coding", "task_b": "writing"},
-    )
-    print_summary(console, data, outcomes, given, folder=Path("results/r"))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
-def _done(task_id: str, repetition: int = 1) -> Outcome:
-    return Outcome(key=TrialKey(task_id=task_id, repetition=repetition), reason=Reason.COMPLETED, digest="d")
-
-
-def test_the_summary_names_what_says_nothing_about_the_model_and_where_to_look() -> None:
-    text = _summary([OUTCOME], [], planned=3)
-
-    assert "1 of 3 trials" in text
-    assert "task_a: provider_error (says nothing about the model; counted for nobody): 401" in text
-    assert "results/r/trials/task_a/1" in text
-    assert "No score: no trial has one." in text
-    assert "0 ungraded, 1 that say nothing about the model, 2 not run" in text
-    assert "\x1b" not in text
-
-
-def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() -> None:
-    judge = JudgeGrade(score=0.5, model="judge-1", calls=2, cached=1, usage=Usage(requests=2, total_tokens=2400))
-    judged = Grade(key=_done("task_a", 2).key, grading_type=GradingType.LLM_JUDGE, score=0.5, judge=judge)
-    alone = Grade(
-        key=_done("task_c").key,
-        grading_type=GradingType.HYBRID,
-        ungraded=Ungraded.NO_JUDGE,
-        check=CheckGrade(score=0.9),
-        notes=("no judge \x1b[31mwas asked for",),
-    )
-    full = Grade(key=KEY, grading_type=GradingType.AUTOMATED, score=1.0)
-    zero = Grade(key=_done("task_b").key, grading_type=GradingType.AUTOMATED, score=0.0)
-    outcomes = [_done("task_a"), _done("task_a", 2), _done("task_b"), _done("task_c")]
-
-    text = _summary(outcomes, [full, judged, zero, alone])
-
-    assert re.search(r"Score 0\.375 \(95 % interval 0\.\d+ to [01]\.\d+\), the mean of 2 tasks \(3 trials\)\.", text)
-    assert "By category: coding 0.75 (1), writing 0.00 (1)." in text
-    assert "Passed (score of 0.8 or more): pass@1 25% (2 tasks), pass@2 100%, pass^2 0% (1 task)." in text
-    assert (
-        "Left out of the score: 1 ungraded, 0 that say nothing about the model, 0 not run; tasks without any score: 1."
-        in text
-    )
-    assert "Without their judge, the checks of 1 task give 0.90; not in the score." in text
-    assert "task_c: ungraded, no_judge (its check alone gives 0.90): no judge  [31mwas asked for" in text
-    assert "Judge judge-1: 2 calls for 1 trial, 1 from the cache, 2.4k tokens, cost not told" in text
-    rows = {line.split()[0]: line.split()[3] for line in text.splitlines()[1:5]}
-    assert rows == {"task_a": "1.00", "task_a@2": "0.50", "task_b": "0.00", "task_c": "ungraded"}
-    assert "\x1b" not in text
-
-
-def _judged(task_id: str, judge: JudgeGrade) -> Grade:
-    return Grade(
-        key=_done(task_id).key,
-        grading_type=GradingType.LLM_JUDGE,
-        score=judge.score,
-        ungraded=judge.ungraded,
-        judge=judge,
-    )
-
-
-@pytest.mark.parametrize(
-    ("costs", "said"),
-    [
-        ((0.25, 0.5), "2 calls for 2 trials, 0 from the cache, 0 tokens, $0.7500."),
-        ((0.25, None), "2 calls for 2 trials, 0 from the cache, 0 tokens, $0.2500, cost not told for 1 of 2 calls."),
-        ((None, None), "2 calls for 2 trials, 0 from the cache, 0 tokens, cost not told by the endpoint."),
-    ],
-)
-def test_a_part_of_the_judges_cost_is_never_shown_as_the_whole(costs: tuple[float | None, ...], said: str) -> None:
-    tasks = ("task_a", "task_b")
-    parts = [JudgeGrade(score=0.5, model="judge-1", calls=1, cost_usd=cost) for cost in costs]
-    grades = [_judged(task, part) for task, part in zip(tasks, parts, strict=True)]
-
-    assert f"Judge judge-1: {said}\n" in _summary([_done(task) for task in tasks], grades)
-
-
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        (JudgeGrade(score=0.5, model="judge-1", cached=1), "Judge judge-1: 1 trial, all from the cache."),
-        (JudgeGrade(ungraded=Ungraded.JUDGE_REFUSED, model="judge-1"), "Judge judge-1: 1 trial, no calls."),
-    ],
-)
-def test_a_judge_that_was_not_called_has_no_cost_to_tell(part: JudgeGrade, said: str) -> None:
-    assert f"{said}\n" in _summary([_done("task_a")], [_judged("task_a", part)])
-
-
-@pytest.mark.parametrize("why", [Ungraded.EVIDENCE_LOST, Ungraded.NO_JUDGE])
-def test_where_nobody_judged_nothing_is_said_about_a_judge(why: Ungraded) -> None:
-    assert "Judge" not in _summary([_done("task_a")], [_judged("task_a", JudgeGrade(ungraded=why))])
-
-
-def test_what_superseded_judges_have_cost_is_told_without_their_names() -> None:
-    none = _judged("task_a", JudgeGrade(ungraded=Ungraded.NO_JUDGE))
-    before = _judged("task_a", JudgeGrade(score=0.5, model="judge-1", calls=2, cost_usd=0.25))
-
-    text = _summary([_done("task_a")], [none], graded=[before, none])
-
-    assert "Judging: 2 calls for 0 trials, 0 from the cache, 0 tokens, $0.2500.\n" in text
-
-
-def test_a_category_without_a_score_is_named_where_another_has_one() -> None:
-    outcomes = [_done("task_a"), _done("task_b")]
-    full = Grade(key=KEY, grading_type=GradingType.AUTOMATED, score=1.0)
-
-    assert "By category: coding 1.00 (1), writing –.\n" in _summary(outcomes, [full])
-    assert "By category" not in _summary(outcomes, [])
-
-
-@pytest.mark.parametrize("width", [50, 60, 80, 100])
-def test_a_narrow_terminal_or_a_long_id_takes_from_the_ids_and_never_from_the_scores(width: int) -> None:
-    long = f"task_{'x' * 80}"
-    outcomes = [_done(long), _done("task_a")]
-    grades = [
-        Grade(key=_done(long).key, grading_type=GradingType.AUTOMATED, score=0.25),
-        Grade(key=KEY, grading_type=GradingType.LLM_JUDGE, ungraded=Ungraded.NO_JUDGE),
-    ]
-
-    head, *lines = _summary(outcomes, grades, width=width).splitlines()
-
-    assert max(map(len, (head, *lines[:2]))) <= width
-    assert {"task", "status", "reason", "score", "time"} <= set(head.split())
-    assert re.search(r"task_a +success +completed +ungraded +0\.0 s", lines[0])
-    assert re.search(r"task_x+… +success +completed +0\.25 +0\.0 s", lines[1])
-
-
-def test_a_trial_whose_turn_to_be_graded_did_not_come_is_named() -> None:
-    text = _summary([_done("task_a")], [])
-    assert "task_a: ungraded, its turn did not come; `pinchbench-async regrade` grades it" in text
-
-
 def test_the_plan_shows_task_text_as_it_is_but_for_control_characters() -> None:
     console = Console(file=io.StringIO(), width=160, force_terminal=True, color_system=None)
     turns = (Turn(prompt="Hi"),)
@@ -324,3 +167,149 @@ def test_the_plan_shows_task_text_as_it_is_but_for_control_characters() -> None:
     text = console.file.getvalue()
     assert "[/x] [2J" in text
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("environ", "draws"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "xterm", "CI": "", "NO_COLOR": ""}, True),
+        ({"TERM": "xterm", "CI": "false"}, True),
+        ({"TERM": "xterm", "CI": "true"}, False),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ({"TERM": "dumb"}, False),
+    ],
+)
+def test_lines_are_drawn_again_only_where_a_person_looks_and_a_terminal_can(
+    environ: dict[str, str], draws: bool
+) -> None:
+    console = Console(file=_Screen(), _environ=environ, legacy_windows=False)
+
+    assert can_draw(console, environ) is draws
+    assert not can_draw(Console(file=io.StringIO(), force_terminal=True, _environ=environ), environ)
+
+
+class _Screen(io.StringIO):
+    """A file that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.anyio
+async def test_where_nothing_is_drawn_not_even_a_terminal_gets_an_escape_code() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", legacy_windows=False, width=100)
+    sender, receiver = create_memory_object_stream[Event](len(EVENTS))
+    for event in EVENTS:
+        sender.send_nowait(event)
+    sender.close()
+    with fail_after(5), receiver:
+        await LiveView(console, draws=False).watch(receiver)
+
+    assert isinstance(console.file, io.StringIO)
+    assert "\x1b" not in console.file.getvalue()
+    assert "401  [31mno" in console.file.getvalue()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", [("trio", {"clock": MockClock(autojump_threshold=0)})], ids=["trio"])
+async def test_a_log_gets_the_totals_each_minute_in_which_something_goes_on() -> None:
+    console = Console(file=io.StringIO(), width=160)
+    sender, receiver = create_memory_object_stream[Event](10)
+    view = LiveView(console)
+
+    def totals() -> list[str]:
+        assert isinstance(console.file, io.StringIO)
+        return [line.split(maxsplit=1)[1] for line in console.file.getvalue().splitlines() if " so far " in line]
+
+    with fail_after(10_000), receiver:
+        async with create_task_group() as group:
+            group.start_soon(view.watch, receiver)
+            with sender:
+                await sender.send(replace(BEGAN, slots=0))  # no forecast: the clock does not wait for its thread
+                await sender.send(EVENTS[1])
+                await sleep(59)
+                assert totals() == []
+                await sleep(2)
+                assert len(totals()) == 1
+                await sleep(60)
+                assert len(totals()) == 2  # the slot is still at work
+                await sender.send(TrialEnded(outcome=OUTCOME))
+                await sleep(600)
+                assert len(totals()) == 3  # and then nothing more
+
+    assert totals()[-1].startswith("so far  1 of 2 done · 0 passed · 0 failed · 1 left out (infrastructure)")
+
+
+@pytest.mark.anyio
+async def test_what_has_happened_before_anybody_watched_counts_without_a_line() -> None:
+    console = Console(file=io.StringIO(), width=160)
+    view = LiveView(console)
+
+    view.catch_up(EVENTS)
+    await view.say_totals()
+
+    assert isinstance(console.file, io.StringIO)
+    [line] = console.file.getvalue().splitlines()
+    assert "1 of 2 done" in line
+
+
+def _cells(shown: str, width: int, height: int) -> list[str]:
+    """What stands on a terminal after this output: lines longer than its width go on in the next row."""
+    rows, row, column = [[" "] * width for _ in range(height)], 0, 0
+
+    def next_row() -> None:
+        nonlocal row
+        row += 1
+        if row == height:
+            rows.pop(0)
+            rows.append([" "] * width)
+            row -= 1
+
+    for found in re.finditer(r"\x1b\[([?0-9;]*)([A-Za-z])|(.|\n)", shown):
+        arguments, command, char = found.groups()
+        if command == "A":
+            row = max(0, row - int(arguments or 1))
+        elif command == "K":
+            rows[row] = [" "] * width
+        elif command is not None:
+            assert command in "mhl", found
+        elif char == "\r":
+            column = 0
+        elif char == "\n":
+            column = 0
+            next_row()
+        else:
+            if column == width:
+                column = 0
+                next_row()
+            rows[row][column] = char
+            column += 1
+    return ["".join(one).rstrip() for one in rows]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("width", [39, 41, 60, 79, 120])
+async def test_a_terminal_that_is_made_narrower_or_wider_shows_each_row_once(width: int) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, height=30, color_system=None)
+    assert isinstance(console.file, io.StringIO)
+    view = LiveView(console)
+    view.catch_up([EVENTS[0], *(TrialBegan(slot=n, key=KEY, timeout_s=60) for n in range(1, 5))])
+    view.catch_up([TrialActivity(slot=n, key=KEY, text="word " * 30, usage=Usage()) for n in range(1, 5)])
+
+    with Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
+        view._live = live
+        view._redraw(live)
+        # the terminal folds what stands there, as those that reflow do, and the cursor stays behind the last row
+        folded = "\n".join(row.rstrip() for row in _cells(console.file.getvalue(), 80, 30) if row.strip())
+        console.file.seek(0)
+        console.file.truncate()
+        console.file.write(folded)
+        console.size = ConsoleDimensions(width, 30)
+        view.say("a line")
+        await checkpoint()
+
+    shown = [row for row in _cells(console.file.getvalue(), width, 30) if row]
+    assert [row[10:] for row in shown] == ["a line"]

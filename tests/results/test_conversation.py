@@ -71,14 +71,15 @@ def test_a_session_is_told_in_order(tmp_path: Path) -> None:
 
 
 def test_sessions_are_numbered_by_their_headers() -> None:
-    first, second = {"type": "session", "id": "a"}, {"type": "session", "id": "b"}
+    first: dict[str, object] = {"type": "session", "id": "a"}
+    second: dict[str, object] = {"type": "session", "id": "b"}
     talk = said(role="user", content="hello")
 
     assert [one.session for one in conversation([talk, first, talk, first, talk, second, talk])] == [1, 1, 1, 2]
 
 
 def test_what_openclaw_writes_for_itself_is_left_out() -> None:
-    events = [
+    events: list[dict[str, object]] = [
         {"type": "model_change", "modelId": "m"},
         said(role="assistant", provider="openclaw", model="delivery-mirror", content="again"),
         said(role="system", content="be good"),
@@ -100,6 +101,7 @@ def test_an_error_of_the_provider_is_told() -> None:
     [
         ('{"path": "a"}', {"path": "a"}),
         ("{torn", {"text": "{torn"}),
+        ('"\ud800"', {"text": '"?"'}),
         ("[1]", {"value": [1]}),
         (None, {}),
         (7, {"value": 7}),

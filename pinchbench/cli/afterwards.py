@@ -1,0 +1,59 @@
+"""What follows a run that is over and saved: its page, and the offer to the leaderboard. Neither changes how it ended."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from pinchbench.cli.upload import offer_run
+from pinchbench.errors import PinchBenchError
+from pinchbench.limits import REPORT_FILE
+from pinchbench.report.text import plain
+from pinchbench.results.facts import read_facts
+from pinchbench.results.past_run import read_run
+from pinchbench.results.store import RunFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinchbench.runner.finish import Result
+
+
+def follow_up(result: Result, tell: Callable[[str], None], *, page: bool, offers: bool) -> None:
+    """Write the page of a run, and offer the run to the leaderboard unless it was started with `--no-upload`.
+
+    What is done is told a line at a time. Nothing is raised: a Ctrl-C ends what goes on, and nothing else. Call it on the main thread, outside every event loop.
+    """
+    if result.interrupted is not None:
+        return  # whoever stopped the run wants to be gone
+    files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
+    if page:
+        _write_page(files, tell)
+    if offers and _may_leave(files):
+        offer_run(files, tell)
+
+
+def _may_leave(files: RunFiles) -> bool:
+    try:
+        return read_facts(files.provenance).config.get("upload") is True
+    except PinchBenchError:
+        return False  # a folder that vanished: the run itself has said so
+
+
+def _write_page(files: RunFiles, tell: Callable[[str], None]) -> None:
+    again = f"`pinchbench-async report {files.folder}` writes it."
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run is over
+    try:
+        from pinchbench.report.html.page import write_report  # noqa: PLC0415 - drawing takes long to import
+
+        path = files.folder / REPORT_FILE
+        write_report([read_run(files)], path)
+        tell(f"Report: {plain(str(path))}")
+    except PinchBenchError as error:
+        tell(plain(f"There is no report: {error}"))
+    except Exception as error:  # noqa: BLE001 - a bug here must not cost the run's own exit code; `report` shows it whole
+        tell(f"There is no report, for an error in this program ({type(error).__name__}). {again}")
+    except KeyboardInterrupt:
+        tell(f"The report was not written. {again}")
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,70 @@
+"""`completion`: the script with which a shell completes this program's commands, options and their values."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import BashComplete, add_completion_class, get_completion_class
+
+from pinchbench.cli.options import CONTEXT
+from pinchbench.cli.output import print_result
+
+PROGRAM = "pinchbench-async"
+VARIABLE = "_PINCHBENCH_ASYNC_COMPLETE"  # as click makes it of the program's name
+INSTALL = {
+    "bash": """\
+# Completion of pinchbench-async for bash (4.4 or newer). For every shell that is opened from now on:
+#   mkdir -p ~/.local/share/bash-completion/completions
+#   pinchbench-async completion bash > ~/.local/share/bash-completion/completions/pinchbench-async
+# That takes the package bash-completion; without it, put into ~/.bashrc:
+#   eval "$(pinchbench-async completion bash)"
+""",
+    "zsh": """\
+# Completion of pinchbench-async for zsh. Put into ~/.zshrc, behind `compinit`:
+#   eval "$(pinchbench-async completion zsh)"
+# or write it once to a folder of $fpath:
+#   pinchbench-async completion zsh > "${fpath[1]}/_pinchbench-async"
+""",
+    "fish": """\
+# Completion of pinchbench-async for fish. For every shell that is opened from now on:
+#   pinchbench-async completion fish > ~/.config/fish/completions/pinchbench-async.fish
+""",
+}
+
+
+@add_completion_class
+class _Bash(BashComplete):
+    """As click's, but for `--option=value`, of which bash makes three words."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        args, begun = super().get_completion_args()
+        return [arg for arg in args if arg != "="], begun
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("shell", type=click.Choice(list(INSTALL)))
+def completion(*, shell: str) -> None:
+    """Print the script that makes a shell complete commands, options and their values.
+
+    Values are task ids, categories, runs, models and OpenClaw releases. How to install it for good stands at its top. To try it in the shell that is open:
+
+    \b
+    eval "$(pinchbench-async completion bash)"
+    eval "$(pinchbench-async completion zsh)"
+    pinchbench-async completion fish | source
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    print_result(completion_script(shell).rstrip("\n"))
+
+
+def completion_script(shell: str) -> str:
+    """The script for one of `INSTALL`, with how to install it."""
+    made = get_completion_class(shell)
+    if made is None:
+        raise AssertionError(shell)
+    script = made(click.Group(), {}, PROGRAM, VARIABLE).source()
+    if shell == "fish":
+        # click's script splits at every comma, and so cuts --suite values that hold some
+        script = script.replace('(string split "," ', '(string split -m 1 "," ')
+    first, newline, rest = script.partition("\n")
+    if first.startswith("#compdef"):  # zsh looks for it in the first line
+        return f"{first}{newline}{INSTALL[shell]}{rest}"
+    return INSTALL[shell] + script

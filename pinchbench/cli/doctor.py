@@ -1,0 +1,78 @@
+"""`doctor`: whether this machine, its OpenClaw, the model and the judge are fit for a run."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pinchbench import limits
+from pinchbench.cli.options import CONTEXT, FOLDER, option
+from pinchbench.cli.output import print_result, say
+from pinchbench.errors import UnfitError
+
+if TYPE_CHECKING:
+    from pinchbench.model import Finding
+
+
+@click.command(context_settings=CONTEXT)
+@option("--model", help="The model that is going to be run: its key is looked for, and it is asked one question.")
+@option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for the model's provider.")
+@option("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key.")
+@option("--judge", "judge_model", metavar="MODEL", help="The judge that is going to be asked; as for `run`.")
+@option("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge.")
+@option("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key.")
+@option("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), default=1, show_default=True,
+        help="Trials at once that the machine is to be fit for.")  # fmt: skip
+@option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw; as for `run`.")
+@option("--isolation", type=click.Choice([one.value for one in limits.Isolation]), default="auto",
+        show_default=True, help="As for `run`.")  # fmt: skip
+@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+        help="Where results would go.")  # fmt: skip
+@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+        help="Where workspaces would go.")  # fmt: skip
+@option("--offline", is_flag=True, help="Ask neither the model nor the judge.")
+@option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+    """Find out whether a run would work here, and what to do if not.
+
+    Looks at Python, OpenClaw, Node, keys (present or not; never shown), memory, disks, limits and what dead runs have
+    left. Nothing is changed or removed. A --model and a --judge are asked one question each, which costs what a short
+    question costs; demo/oracle costs nothing. Leaves with exit code 1 when there is a problem.
+
+    \b
+    pinchbench-async doctor
+    pinchbench-async doctor --model anthropic/claude-sonnet-4 --judge openai/gpt-5 --concurrency 8
+    pinchbench-async doctor --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    import anyio  # noqa: PLC0415 - `--help` must not wait for all that a run needs
+
+    from pinchbench.report import doctor as report  # noqa: PLC0415 - as above
+    from pinchbench.runner.doctor.examine import DoctorConfig, examine  # noqa: PLC0415 - as above
+
+    config = DoctorConfig(**options, isolation=limits.Isolation(isolation))
+    show = _ignore if as_json else _show
+    findings = anyio.run(partial(examine, config, show=show, say=say))
+    if as_json:
+        print_result(json.dumps([report.record(one) for one in findings]))
+    sentence = report.verdict(findings)
+    if any(one.level == "problem" for one in findings):
+        raise UnfitError(sentence)
+    say(sentence)
+
+
+def _ignore(finding: Finding) -> None:
+    """All findings come at the end."""
+
+
+def _show(finding: Finding) -> None:
+    from pinchbench.report.console import report_console  # noqa: PLC0415 - as above
+    from pinchbench.report.doctor import print_finding  # noqa: PLC0415 - as above
+
+    text = io.StringIO()
+    print_finding(report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty()), finding)
+    print_result(text.getvalue().rstrip("\n"))

@@ -1,0 +1,77 @@
+"""`history`: all runs of an output folder."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from pinchbench import limits
+from pinchbench.cli.completing import complete_model
+from pinchbench.cli.options import CONTEXT, FOLDER, option
+from pinchbench.cli.output import print_result, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(context_settings=CONTEXT)
+# no environment variable: PINCHBENCH_MODEL says what to run, not what to look at
+@click.option("--model", metavar="TEXT", default="", shell_complete=complete_model,
+              help="Only the runs of this model, or, where there is none of that name, of models whose name holds"
+              " the text.")  # fmt: skip
+@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+        help="Whose runs.")  # fmt: skip
+@option("--json", "as_json", is_flag=True, help="Print one array with an object a run.")
+def history(*, model: str, output_dir: Path, as_json: bool) -> None:
+    """List the runs of an output folder, the newest first.
+
+    \b
+    pinchbench-async history
+    pinchbench-async history --model gpt-5 --output-dir /data/runs
+    pinchbench-async history --json | jq '.[] | select(.state == "complete") | [.model, .score.mean]'
+
+    A run is complete, unfinished, interrupted (by a signal), or running; `resume` goes on with the two in the middle.
+    One that can't be read is a line that says why. Dates are local.
+
+    \b
+    The keys of --json:
+    run_id, run       the id, and the name of the run's folder
+    state             complete, unfinished, interrupted, running
+    model, suite      as they were asked for
+    created_at        when it began, in seconds since the epoch
+    score             mean, low and high (95 % interval) in 0-1, or null; tasks and trials it rests on
+    planned           trials, each of which is in the score or in left_out
+    passed            trials with a score of pass_threshold or more
+    pass_threshold    in 0-1
+    left_out          ungraded, infrastructure, not_run
+    tokens, cost_usd  of the agents
+    judge_cost_usd    null where no price was told
+    agents_s          the agents' times, added up
+    duration_s        how long the run was at work, without pauses of ten minutes and more
+    openclaw          its release
+    stopped           why the run ended itself early
+    problem           why the run can't be read; the others are empty then
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.results.past_runs import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it
+
+    runs = past_runs(output_dir, model=model)
+    if as_json:
+        print_result(json.dumps(records(runs)))
+        return
+    from pinchbench.report import history as report  # noqa: PLC0415 - `--json` must not wait for it
+
+    if not runs:
+        say(report.no_runs(str(output_dir), model=model))
+        return
+    from pinchbench.report.console import report_console  # noqa: PLC0415 - as above
+
+    table = io.StringIO()
+    console = report_console(table, is_terminal=sys.stdout is not None and sys.stdout.isatty())
+    report.print_history(console, runs)
+    print_result(table.getvalue().rstrip("\n"))
+    if legend := report.legend(runs):
+        say(legend)

@@ -1,0 +1,80 @@
+"""Doing a run's work before the user's eyes, and leaving with the exit code that suits its result."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from pinchbench.cli.afterwards import follow_up
+from pinchbench.cli.output import print_result
+from pinchbench.limits import DEFAULT_OUTPUT_DIR
+from pinchbench.model import Stop
+from pinchbench.report.console import END_LIMIT_S, report_console, stderr_writer
+from pinchbench.report.live import LiveView, can_draw
+from pinchbench.report.summary import print_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from pinchbench.runner.finish import Result
+
+INCOMPLETE = 5  # some trials say nothing about the model
+STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
+
+
+def carry_out(work: Callable[..., Coroutine[Any, Any, Result]], *, page: bool, offers: bool = False) -> Result:
+    """Do the work of a run with the live view on stderr, print its summary, and do what is to follow."""
+    with stderr_writer() as writer:
+        console = report_console(writer)
+        view = LiveView(console, is_full=writer.is_full, draws=can_draw(console, os.environ))
+        result = anyio.run(partial(work, observer=view.watch, handle_signals=True))
+        # all is done and saved: an impatient Ctrl-C must not cost the words on where it is and how to go on
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        writer.be_patient(END_LIMIT_S)
+        view.say_left_out()
+        print_summary(console, result.data, result.outcomes, result.grades, folder=result.folder)
+        if result.unfinished:
+            _tell(console, _how_to_go_on(result))
+        follow_up(result, partial(_tell, console), page=page, offers=offers)
+    return result
+
+
+def _tell(console: Console, text: str) -> None:
+    console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def _how_to_go_on(result: Result) -> str:
+    """The command that goes on with a run, ready to be copied."""
+    where = resumable(result.folder, result.run_id)
+    left = f"{result.unfinished} of {result.planned} trials are left"
+    if result.stop is Stop.BUDGET:
+        option = result.stopped.split(" ", 1)[0]
+        return f"{left}; go on, within a higher limit, with: pinchbench-async resume {where} {option} …"
+    return f"{left}; go on with: pinchbench-async resume {where}"
+
+
+def resumable(folder: Path, run_id: str) -> str:
+    """What names a run on a command line: its id where that will do, else its folder."""
+    elsewhere = folder.absolute().parent != DEFAULT_OUTPUT_DIR.absolute()
+    return shlex.quote(str(folder)) if elsewhere else run_id
+
+
+def leave(result: Result, *, as_json: bool) -> None:
+    """Print the result, and leave with the exit code that suits it."""
+    print_result(json.dumps(result.data) if as_json else result.path, stands_in=result.path)
+    if result.interrupted is not None:
+        sys.exit(128 + signal.Signals[result.interrupted])
+    if result.stop is not None:
+        sys.exit(STOPPED[result.stop])
+    if not result.complete:
+        sys.exit(INCOMPLETE)

@@ -1,0 +1,129 @@
+"""`upload`: a run to the public leaderboard, and the same at the end of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from pinchbench import limits
+from pinchbench.cli.completing import complete_run
+from pinchbench.cli.options import CONTEXT, FOLDER, option
+from pinchbench.cli.output import print_result, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pinchbench.leaderboard.account import Account
+    from pinchbench.leaderboard.upload import Parcel
+    from pinchbench.results.store import RunFiles
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("run", metavar="RUN", shell_complete=complete_run)
+@click.option("--dry-run", is_flag=True, help="Print exactly what would be sent; send nothing.")
+@click.option("--upload-partial", is_flag=True, help="Send a run that is not complete, or not of the bundled tasks alone,"
+              " marked so.")  # fmt: skip
+@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+        help="Where RUN is looked for.")  # fmt: skip
+@option("--json", "as_json", is_flag=True, help="Print the leaderboard's answer as JSON instead of its address.")
+def upload(*, run: str, dry_run: bool, upload_partial: bool, output_dir: Path, as_json: bool) -> None:
+    """Send a run to the public leaderboard.
+
+    RUN is a run's id, its folder, or its results file. Only a complete, graded run of the whole bundled suite goes
+    there. No prompt, fixture, path, key, or name of yours or of the machine is sent; --dry-run shows all that is.
+    Sending a run again makes no second entry.
+
+    \b
+    pinchbench-async upload 20260102-030405-9f3a --dry-run
+    pinchbench-async upload results/anthropic-claude-sonnet-4_20260102-030405-9f3a.json
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.leaderboard.account import read_account  # noqa: PLC0415 - `--help` must not wait for it
+    from pinchbench.leaderboard.upload import no_token, pack  # noqa: PLC0415 - as above
+    from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
+    from pinchbench.results.store import find_run  # noqa: PLC0415 - as above
+    from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
+
+    past = read_run(find_run(run, output_dir))
+    account = read_account(os.environ)
+    if not account.token and not dry_run:
+        say(no_token(past))
+        return
+    parcel = pack(past, load_suite(bundled_tasks_dir()).suite, os.environ, partial=upload_partial)
+    if parcel.hindered:
+        say(f"A partial result: {'; '.join(one.sentence for one in parcel.hindered)}.")
+    if dry_run:
+        _show(parcel, account)
+        return
+    _send(parcel, account, as_json=as_json)
+
+
+def _show(parcel: Parcel, account: Account) -> None:
+    from pinchbench.leaderboard.client import common_headers, key_headers  # noqa: PLC0415 - as above
+
+    names = ", ".join({**common_headers(), **key_headers(account)})
+    say(f"POST {account.server}/api/results, {len(parcel.body)} bytes; headers: {names}.")
+    if not account.token:
+        say("There is no token yet: `pinchbench-async register` gets one.")
+    say("Nothing was sent.")
+    print_result(parcel.body.decode())
+
+
+def _send(parcel: Parcel, account: Account, *, as_json: bool) -> None:
+    import anyio  # noqa: PLC0415 - as above
+
+    from pinchbench.leaderboard.upload import outcome_words, send  # noqa: PLC0415 - as above
+
+    sent = anyio.run(partial(send, parcel, account))
+    say(outcome_words(sent))
+    taken = sent.taken
+    if as_json:
+        told = {
+            "submission_id": parcel.submission.submission_id,
+            "is_new": taken.is_new,
+            "is_current": sent.is_current,
+            "status": taken.status,
+            "official": taken.official,
+            "rank": taken.rank,
+            "percentile": taken.percentile,
+            "leaderboard_url": taken.leaderboard_url,
+        }
+        print_result(json.dumps(told))
+    elif taken.leaderboard_url:
+        print_result(taken.leaderboard_url)
+
+
+def offer_run(files: RunFiles, tell: Callable[[str], None]) -> None:
+    """Offer a run that has just ended to the leaderboard; what is going on is told a line at a time.
+
+    Takes some two minutes at most. The run is no worse for whatever happens: nothing is raised, and a Ctrl-C ends the
+    upload at once, and nothing else. Call it on the main thread, outside every event loop.
+    """
+    import anyio  # noqa: PLC0415 - `--help` must not wait for it
+
+    from pinchbench.errors import PinchBenchError  # noqa: PLC0415 - as above
+    from pinchbench.leaderboard.upload import how_to_upload, offer  # noqa: PLC0415 - as above
+    from pinchbench.report.text import plain  # noqa: PLC0415 - as above
+    from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
+    from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
+
+    again = "pinchbench-async upload"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run is over
+    try:
+        past = read_run(files)
+        again = how_to_upload(past)
+        suite = load_suite(bundled_tasks_dir()).suite
+        anyio.run(partial(offer, past, suite, dict(os.environ), tell=lambda text: tell(plain(text))))
+    except PinchBenchError as error:
+        tell(plain(f"Not uploaded: {error} Upload it with: {again}"))
+    except Exception as error:  # noqa: BLE001 - a bug here must not cost the run's own exit code; `upload` shows it whole
+        tell(f"Not uploaded, for an error in this program ({type(error).__name__}); see it with: {again}")
+    except KeyboardInterrupt:
+        tell(f"The upload was ended. Once more: {again}")
+    finally:
+        signal.signal(signal.SIGINT, before)

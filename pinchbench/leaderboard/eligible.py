@@ -1,0 +1,126 @@
+"""Whether a run says what the leaderboard compares: the whole bundled suite, run and graded (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from pinchbench.leaderboard.privacy import public_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pinchbench.leaderboard.known import KnownTask
+    from pinchbench.leaderboard.privacy import PrivateNames
+    from pinchbench.results.past_run import PastRun
+
+NAMED_TASKS = 3  # in a sentence
+
+
+class Obstacle(StrEnum):
+    """Why a run is not comparable: one name a situation."""
+
+    DEMO_MODEL = "demo_model"
+    PARTIAL_SUITE = "partial_suite"
+    CHANGED_TASKS = "changed_tasks"
+    CHANGED_SETTINGS = "changed_settings"
+    OTHER_GRADING = "other_grading"
+    STOPPED = "stopped"
+    UNFINISHED = "unfinished"
+    INFRASTRUCTURE = "infrastructure"
+    UNGRADED = "ungraded"
+    MODEL_NAME = "model_name"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hindrance:
+    """An obstacle, how many tasks, trials or changes it concerns, and the sentence for the user. Only the first two are sent."""
+
+    obstacle: Obstacle
+    count: int
+    sentence: str
+
+
+def hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> tuple[Hindrance, ...]:
+    """All that keeps a run from the leaderboard; empty for one that may go. `known` are the bundled tasks."""
+    return tuple(_hindrances(run, known, private))
+
+
+def _hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> Iterator[Hindrance]:
+    keys = run.facts.keys
+    if run.model.startswith("demo/"):
+        yield Hindrance(
+            obstacle=Obstacle.DEMO_MODEL, count=1, sentence=f"{run.model} is a built-in script, not a model"
+        )
+    planned = {key.task_id for key in keys}
+    if missing := sorted(known.keys() - planned):
+        yield Hindrance(
+            obstacle=Obstacle.PARTIAL_SUITE,
+            count=len(missing),
+            sentence=f"it leaves out {len(missing)} of the {len(known)} bundled tasks ({_some(missing)})",
+        )
+    if changed := sorted(task_id for task_id in planned if not is_bundled(run, task_id, known)):
+        yield Hindrance(
+            obstacle=Obstacle.CHANGED_TASKS,
+            count=len(changed),
+            sentence=f"{len(changed)} of its tasks are not as this release bundles them ({_some(changed)})",
+        )
+    if changes := [change for record in run.journal.resumed for change in record.changes]:
+        yield Hindrance(
+            obstacle=Obstacle.CHANGED_SETTINGS,
+            count=len(changes),
+            sentence="it was resumed with other settings or releases than it began with",
+        )
+    graded = [grade for key, grade in run.grades.items() if key.task_id in planned.difference(changed)]
+    if others := sorted(
+        {grade.key.task_id for grade in graded if grade.digest not in ("", known[grade.key.task_id].digest)}
+    ):
+        yield Hindrance(
+            obstacle=Obstacle.OTHER_GRADING,
+            count=len(others),
+            sentence=f"{len(others)} of its tasks were graded by other versions of them ({_some(others)})",
+        )
+    yield from _unfinished(run)
+    own_endpoint = run.facts.config.get("base_url") is not None
+    if (public := public_model(run.model, private, own_endpoint=own_endpoint)) != run.model:
+        yield Hindrance(
+            obstacle=Obstacle.MODEL_NAME,
+            count=1,
+            sentence=f"its model's name holds a path, an address or a name of yours, and would be sent as {public}",
+        )
+
+
+def _unfinished(run: PastRun) -> Iterator[Hindrance]:
+    keys = run.facts.keys
+    outcomes = {outcome.key: outcome for outcome in run.outcomes}
+    if run.end is not None and (run.end.stop is not None or run.end.interrupted):
+        yield Hindrance(obstacle=Obstacle.STOPPED, count=1, sentence="it was ended early")
+    if left := max(run.unfinished, sum(key not in outcomes for key in keys)):
+        yield Hindrance(
+            obstacle=Obstacle.UNFINISHED, count=left, sentence=f"{left} of {len(keys)} trials are not finished"
+        )
+    if failed := sum(not outcome.reason.counts for outcome in outcomes.values()):
+        yield Hindrance(
+            obstacle=Obstacle.INFRASTRUCTURE,
+            count=failed,
+            sentence=f"{failed} of {len(keys)} trials failed for reasons that say nothing about the model",
+        )
+    if ungraded := sum(outcome.reason.counts and run.score(key) is None for key, outcome in outcomes.items()):
+        yield Hindrance(
+            obstacle=Obstacle.UNGRADED, count=ungraded, sentence=f"{ungraded} of {len(keys)} trials have no score"
+        )
+
+
+def is_bundled(run: PastRun, task_id: str, known: Mapping[str, KnownTask]) -> bool:
+    """Whether a task of a run is the bundled one, unchanged, in all trials that count."""
+    task = known.get(task_id)
+    facts = run.facts.tasks.get(task_id)
+    if task is None or facts is None or facts.digest != task.digest:
+        return False
+    return all(one.digest == task.digest for one in run.outcomes if one.key.task_id == task_id)
+
+
+def _some(task_ids: list[str]) -> str:
+    more = len(task_ids) - NAMED_TASKS
+    return ", ".join(task_ids[:NAMED_TASKS]) + (f" and {more} more" if more > 0 else "")

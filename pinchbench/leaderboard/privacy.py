@@ -1,0 +1,209 @@
+"""What others may read of texts that a machine's user, an agent or a judge has written (pure, but for who we are).
+
+Nothing is masked within a sentence: what is left of one would still tell. A sentence goes whole or not at all, and only
+when it is plain prose, which no path, address, key or file name is.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pinchbench.leaderboard.known import in_a_row
+from pinchbench.secrets import known_secrets, mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pinchbench.results.past_run import PastRun
+
+UNNAMED = "unnamed"
+QUOTE_WORDS = 6  # so many in a row that stand in a prompt or a fixture as well are taken from there
+FEWEST_QUOTED = 3  # a shorter sentence of such words is what anybody would say
+LONGEST_NOTE = 600  # characters that are sent of a task's notes
+MOST_PARTS = 3  # of a model's name, as in openrouter/meta-llama/llama-4
+NOBODY = frozenset({"", "root", "user", "admin", "home", "localhost", "ubuntu", "runner", "nobody", "127.0.0.1", "::1"})
+# Whose models have the same names for everybody.
+PUBLIC_PROVIDERS = frozenset(
+    {
+        "anthropic",
+        "openai",
+        "openrouter",
+        "google",
+        "xai",
+        "mistral",
+        "deepseek",
+        "groq",
+        "together",
+        "cerebras",
+        "demo",
+    }
+)
+
+_HOME = re.compile(r"(?:^|[/\\])(?:home|Users)[/\\]([^/\\]+)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\s*[\r\n]+\s*")
+_WORD = re.compile(r"[^\W\d_]{1,20}(?:['’-][^\W\d_]{1,20}){0,3}")
+_NUMBER = re.compile(r"\d{1,6}(?:[.,]\d{1,3})?%?")
+_AROUND = ",;:()!?."
+_LONGEST_CAPITALS = 4  # UTC, JSON, CSV
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]*")
+_LOCAL = re.compile("local|lan|internal|intranet|corp|home|localdomain|example|test", re.IGNORECASE)
+_ADDRESS = re.compile(
+    rf"\d{{1,3}}(?:\.\d{{1,3}}){{3}}|.*:\d{{4,5}}|.*\.(?:{_LOCAL.pattern}|com|net|org|io|dev)(?::\d+)?|localhost.*",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.,:'()% -]{0,79}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateNames:
+    """Names of the machine and of its user, in small letters, and keys: what no text that is sent may hold."""
+
+    names: frozenset[str] = frozenset()
+    secrets: tuple[str, ...] = ()
+
+    def are_in(self, text: str) -> bool:
+        """Whether a text holds one of them: a name as a word or a part of a compound, a key anywhere."""
+        if self.secrets and mask(text, self.secrets) != text:
+            return True
+        if not self.names:
+            return False
+        choice = "|".join(map(re.escape, sorted(self.names)))
+        return re.search(rf"(?<![^\W_])(?:{choice})(?![^\W_])", text.casefold()) is not None
+
+
+def private_names(run: PastRun, env: Mapping[str, str]) -> PrivateNames:
+    """The names of this machine and its user, and those that the paths and addresses of a run give away."""
+    names = {*_own_names(), *_names_of(run)}
+    return PrivateNames(
+        names=frozenset(name.casefold() for name in names) - NOBODY,
+        secrets=known_secrets(env),
+    )
+
+
+def _own_names() -> Iterator[str]:
+    yield from _host_names(platform.node(), is_own=True)
+    yield Path(os.path.expanduser("~")).name  # noqa: PTH111 - `Path.home` raises where there is none
+    try:
+        yield getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        return
+    try:
+        import pwd  # noqa: PLC0415 - no other system than Unix has it
+
+        full_name = pwd.getpwuid(os.getuid()).pw_gecos.partition(",")[0]
+    except (ImportError, KeyError):
+        return
+    yield from full_name.split()
+
+
+def _names_of(run: PastRun) -> Iterator[str]:
+    texts = [str(run.files.output_dir), str(run.facts.suite.get("folder")), *(one.workspace for one in run.outcomes)]
+    for value in _leaves(run.facts.config):
+        texts.append(value)
+        if "://" in value:
+            try:
+                yield from _host_names(urlsplit(value).hostname or "", is_own=False)
+            except ValueError:
+                continue
+    for text in texts:
+        yield from _HOME.findall(text)
+
+
+def _host_names(host: str, *, is_own: bool) -> Iterator[str]:
+    """The names in a host's. Of a public host, unlike our own and those of a local network, only the whole one is private."""
+    yield host
+    *labels, last = host.split(".")
+    if is_own or not labels or _LOCAL.fullmatch(last):
+        yield from (label for label in (labels or [last]) if not label.isdecimal())
+
+
+def _leaves(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for member in value.values():
+                yield from _leaves(member)
+        case list():
+            for member in value:
+                yield from _leaves(member)
+        case _:
+            pass
+
+
+def public_model(model: str, private: PrivateNames, *, own_endpoint: bool) -> str:
+    """The name of a model as others may know it: the same, unless it holds a path, an address or a private name.
+
+    Of such a name the provider and the last part are left, or `unnamed` in place of one that can't be told either.
+    `own_endpoint`: the model's provider is no public one, whatever it is called.
+    """
+    parts = model.split("/")
+    is_public = parts[0] in PUBLIC_PROVIDERS and not own_endpoint
+    usable = [
+        _PART.fullmatch(part) is not None
+        and not _ADDRESS.fullmatch(part)
+        and (not private.are_in(part) if not is_public else mask(part, private.secrets) == part)
+        for part in parts
+    ]
+    if all(usable) and len(parts) <= MOST_PARTS:
+        return model
+    last = parts[-1] if usable[-1] else UNNAMED
+    return f"{parts[0]}/{last}" if usable[0] and len(parts) > 1 else last
+
+
+def public_notes(notes: Iterable[str], told: str, private: PrivateNames) -> tuple[str, int]:
+    """The sentences of notes that may be sent, and how many may not. `told` holds a task's prompts and fixtures.
+
+    A sentence may go when it consists of ordinary words and small numbers alone, names nobody, and quotes neither a
+    prompt nor a fixture. What is longer than 600 characters in all is cut after a sentence.
+    """
+    sentences = [one for note in dict.fromkeys(notes) for one in _SENTENCE_END.split(note.strip()) if one]
+    kept: list[str] = []
+    for sentence in sentences:
+        if (
+            sum(len(one) + 1 for one in kept) + len(sentence) <= LONGEST_NOTE
+            and _is_prose(sentence)
+            and not private.are_in(sentence)
+            and not _quotes(sentence, told)
+        ):
+            kept.append(sentence)
+    return " ".join(kept), len(sentences) - len(kept)
+
+
+def _is_prose(sentence: str) -> bool:
+    tokens = [token.strip(_AROUND) for token in sentence.split()]
+    return all(_is_ordinary(token, is_first=number == 0) for number, token in enumerate(tokens))
+
+
+def _is_ordinary(token: str, *, is_first: bool) -> bool:
+    if _NUMBER.fullmatch(token) or not token:
+        return True
+    if not _WORD.fullmatch(token):
+        return False
+    if token == token.lower() or (token == token.upper() and len(token) <= _LONGEST_CAPITALS):
+        return True
+    return is_first and token[1:] == token[1:].lower()
+
+
+def _quotes(sentence: str, told: str) -> bool:
+    words = in_a_row(sentence)
+    size = min(QUOTE_WORDS, len(words))
+    if size < FEWEST_QUOTED:
+        return False
+    rows = (words[at : at + size] for at in range(len(words) - size + 1))
+    return any(f" {' '.join(row)} " in told for row in rows)
+
+
+def public_label(label: str, words: frozenset[str], private: PrivateNames) -> str | None:
+    """The name of a criterion, if it may be sent: one whose words all stand in its task, and that names nobody."""
+    own = in_a_row(label.replace("_", " "))
+    if not _LABEL.fullmatch(label) or not own or not words.issuperset(own) or private.are_in(label):
+        return None
+    return label

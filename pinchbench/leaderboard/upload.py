@@ -1,0 +1,158 @@
+"""A run's way to the leaderboard: what would be sent of it, the sending, and the words on how it went."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.errors import NotForTheLeaderboardError, PinchBenchError
+from pinchbench.leaderboard.account import read_account
+from pinchbench.leaderboard.client import USUAL, open_leaderboard
+from pinchbench.leaderboard.eligible import hindrances
+from pinchbench.leaderboard.known import known_tasks
+from pinchbench.leaderboard.payload import encode, make_payload
+from pinchbench.leaderboard.privacy import private_names
+from pinchbench.leaderboard.submission import Accepted, digest_of, keep_submission, note_accepted
+from pinchbench.limits import DEFAULT_OUTPUT_DIR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pinchbench.leaderboard.account import Account
+    from pinchbench.leaderboard.client import Patience, Taken
+    from pinchbench.leaderboard.eligible import Hindrance
+    from pinchbench.leaderboard.submission import Submission
+    from pinchbench.model import Suite
+    from pinchbench.results.past_run import PastRun
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parcel:
+    """A run ready to be sent: `body` is every byte of it. `hindered` is what makes it a partial one."""
+
+    run: PastRun
+    submission: Submission
+    body: bytes = field(repr=False)
+    hindered: tuple[Hindrance, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """What the leaderboard answered. `is_kept` is false when it holds other numbers, sent earlier under the run's id."""
+
+    taken: Taken
+    is_current: bool = True
+
+
+def pack(run: PastRun, bundled: Suite, env: Mapping[str, str], *, partial: bool = False) -> Parcel:
+    """Make of a run what would be sent; its id is kept in its folder from then on. Blocks.
+
+    `bundled` is the bundled suite, `env` the environment, whose keys are kept out. Raises NotForTheLeaderboardError, naming
+    every reason, for a run that may not go and is not sent as a `partial` one; ResultsError when its folder can't be
+    written.
+    """
+    known = known_tasks(bundled)
+    private = private_names(run, env)
+    hindered = hindrances(run, known, private)
+    if hindered and not partial:
+        reasons = "; ".join(one.sentence for one in hindered)
+        raise NotForTheLeaderboardError(
+            f"{run.files.name} is not for the leaderboard: {reasons}. --upload-partial sends it all the same, marked so."
+        )
+    # one without any score is refused before it gets an id
+    make_payload(run, submission_id="", known=known, private=private, hindered=hindered)
+    submission = keep_submission(run.files)
+    payload = make_payload(run, submission_id=submission.submission_id, known=known, private=private, hindered=hindered)
+    return Parcel(run=run, submission=submission, body=encode(payload), hindered=hindered)
+
+
+async def send(parcel: Parcel, account: Account, *, patience: Patience = USUAL) -> Sent:
+    """Send a run, and keep what was answered beside it.
+
+    Raises LeaderboardError when it was not taken, ResultsError when the answer can't be kept. A cancellation leaves at
+    once; the same call later makes no second entry.
+    """
+    submission = parcel.submission
+    async with open_leaderboard(account, patience=patience) as leaderboard:
+        taken = await leaderboard.send(parcel.body, submission_id=submission.submission_id)
+    digest, earlier = digest_of(parcel.body), submission.accepted
+    if not taken.is_new and earlier is not None and earlier.server == account.server:
+        digest = earlier.body_sha256
+    accepted = Accepted(
+        server=account.server,
+        at=time.time(),
+        body_sha256=digest,
+        status=taken.status,
+        official=taken.official,
+        rank=taken.rank,
+        percentile=taken.percentile,
+        leaderboard_url=taken.leaderboard_url,
+    )
+    await to_thread.run_sync(note_accepted, parcel.run.files, submission, accepted)
+    return Sent(taken=taken, is_current=digest == digest_of(parcel.body))
+
+
+async def offer(
+    run: PastRun,
+    bundled: Suite,
+    env: Mapping[str, str],
+    *,
+    tell: Callable[[str], None],
+    patience: Patience = USUAL,
+) -> None:
+    """Send a run that has just ended, if it may go and there is a token, and tell the user in sentences.
+
+    What goes wrong is told, not raised: a run is no worse for it. Nothing is asked, and nothing said of a built-in model.
+    """
+    if run.model.startswith("demo/"):
+        return
+    try:
+        account = await to_thread.run_sync(read_account, env)
+        if not account.token:
+            tell(no_token(run))
+            return
+        parcel = await to_thread.run_sync(pack, run, bundled, env)
+        tell(f"Sending the result to the leaderboard at {account.server}; Ctrl-C leaves that out.")
+        sent = await send(parcel, account, patience=patience)
+    except NotForTheLeaderboardError as error:
+        tell(f"Not uploaded: {error}")
+    except PinchBenchError as error:
+        tell(f"Not uploaded: {error} Once more: {how_to_upload(run)}")
+    else:
+        tell(outcome_words(sent))
+        if sent.taken.leaderboard_url:
+            tell(sent.taken.leaderboard_url)
+
+
+def no_token(run: PastRun) -> str:
+    """The one sentence for a user without an account."""
+    return (
+        "Not uploaded: there is no token for the leaderboard. `pinchbench-async register` gets one; after that:"
+        f" {how_to_upload(run)}"
+    )
+
+
+def outcome_words(sent: Sent) -> str:
+    """What has become of a result that was sent, without its address."""
+    taken = sent.taken
+    place = f", on rank {taken.rank}" if taken.rank is not None else ""
+    if taken.percentile is not None:
+        place += f" (percentile {taken.percentile:g})"
+    official = " as an official result" if taken.official else ""
+    if taken.is_new:
+        return f"The result is on the leaderboard{official}{place}."
+    if sent.is_current:
+        return f"The result was on the leaderboard already{official}{place}."
+    kept = f"The leaderboard has kept the result that was sent of this run before{place}"
+    return f"{kept}: what has been graded since is not there."
+
+
+def how_to_upload(run: PastRun) -> str:
+    """The command, ready to be copied."""
+    elsewhere = run.files.output_dir.absolute() != DEFAULT_OUTPUT_DIR.absolute()
+    where = shlex.quote(str(run.files.folder)) if elsewhere else run.facts.run_id
+    return f"pinchbench-async upload {where}"

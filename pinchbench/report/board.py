@@ -1,0 +1,253 @@
+"""What is known of a run while it goes on: events in, counts and rows out (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
+from pinchbench.model import (
+    Ending,
+    PaceChanged,
+    Reason,
+    RegradeBegan,
+    RunBegan,
+    RunEnded,
+    TrialActivity,
+    TrialBegan,
+    TrialEnded,
+    TrialGraded,
+    Ungraded,
+    Usage,
+)
+from pinchbench.results.forecast import Question, Timed, Waiting
+
+if TYPE_CHECKING:
+    from pinchbench.model import Event, Grade, Outcome, TrialAhead, TrialKey
+
+
+@dataclass(slots=True)
+class Slot:
+    """A slot at work. `since` is on the view's clock, in seconds; `text` is what the agent said or called last."""
+
+    key: TrialKey
+    attempt: int
+    timeout_s: float
+    since: float
+    text: str = ""
+    usage: Usage | None = None  # None: nobody tells
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """A trial that did not go well: `label` names how, `text` is its note."""
+
+    key: TrialKey
+    label: str
+    text: str = ""
+    is_ours: bool = False  # it says nothing about the model
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """Where the trials stand that have ended: each is one of `passed` to `waiting`, or was done before."""
+
+    before: int = 0
+    passed: int = 0
+    failed: int = 0
+    ungraded: int = 0
+    infrastructure: int = 0
+    waiting: int = 0  # to be graded
+    interrupted: int = 0  # which is no end: they are run again when the run is resumed
+    scores: int = 0
+    mean: float | None = None
+
+    @property
+    def done(self) -> int:
+        """How many trials have ended for good."""
+        return self.before + self.passed + self.failed + self.ungraded + self.infrastructure + self.waiting
+
+
+@dataclass(slots=True)
+class Board:
+    """What is known of a run. Times are those of the clock that `take` is given, in seconds."""
+
+    began: float | None = None
+    trials: int = 0
+    before: int = 0
+    most: int = 0  # trials at once
+    only_grades: bool = False
+    has_ended: bool = False
+    pace: str = ""
+    limit: int = 0  # trials at once, at this pace
+    threshold: float = DEFAULT_PASS_THRESHOLD
+    max_cost_usd: float | None = None
+    retries: int = 0
+    usage: Usage = field(default_factory=Usage)
+    judge_usd: float = 0.0
+    slots: dict[int, Slot] = field(default_factory=dict)
+    ahead: dict[TrialKey, TrialAhead] = field(default_factory=dict)
+    planned: dict[TrialKey, TrialAhead] = field(default_factory=dict)
+    timed: list[Timed] = field(default_factory=list)
+    ended: dict[TrialKey, Outcome] = field(default_factory=dict)
+    grades: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict)
+    regraded: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict)
+    failures: dict[TrialKey, Failure] = field(default_factory=dict)  # the latest last
+
+    def take(self, event: Event, now: float) -> None:
+        """Take an event that is heard of now."""
+        match event:
+            case RunBegan():
+                self._begin(event, now)
+            case RegradeBegan():
+                self.began, self.trials, self.only_grades, self.has_ended = now, event.trials, True, False
+                self.regraded.clear()
+            case TrialBegan():
+                self.ended.pop(event.key, None)  # another attempt
+                self.ahead.pop(event.key, None)
+                since = now - event.ago_s
+                self.slots[event.slot] = Slot(event.key, event.attempt, event.timeout_s, since)
+            case TrialActivity():
+                slot = self.slots.get(event.slot)
+                if slot is not None and slot.key == event.key:
+                    slot.text, slot.usage = event.text, event.usage
+            case TrialEnded():
+                self._end(event)
+            case TrialGraded():
+                self._grade(event.grade)
+            case PaceChanged():
+                self.limit = 0 if event.is_end else event.limit
+                self.pace = "" if event.limit >= self.most and not event.is_end else pace_text(event)
+            case RunEnded():
+                self.has_ended = True
+                self.slots.clear()
+            case _:
+                pass
+
+    def _begin(self, event: RunBegan, now: float) -> None:
+        """Take the beginning, or the resumption of a run of which all so far is known: then that counts on."""
+        self.began = now - event.ago_s
+        self.trials, self.before, self.most, self.limit = event.trials, event.done, event.slots, event.slots
+        self.threshold, self.max_cost_usd = event.pass_threshold, event.max_cost_usd
+        self.usage += event.spent
+        self.only_grades = self.has_ended = False
+        self.pace = ""
+        self.slots.clear()
+        self.ahead = {one.key: one for one in event.ahead}
+        self.planned = dict(self.ahead)
+        for key in self.ahead.keys() & self.ended.keys():
+            del self.ended[key]
+
+    def _end(self, event: TrialEnded) -> None:
+        outcome = event.outcome
+        slot = self.slots.get(outcome.slot)
+        if slot is not None and slot.key == outcome.key:
+            del self.slots[outcome.slot]
+        self.usage += outcome.usage
+        self.retries += event.retried
+        self._time(outcome)
+        self.failures.pop(outcome.key, None)
+        if event.retried:
+            if (known := self.planned.get(outcome.key)) is not None:
+                self.ahead[outcome.key] = known
+        else:
+            self.ended[outcome.key] = outcome
+        if outcome.reason not in (Reason.COMPLETED, Reason.INTERRUPTED):
+            again = "to be tried again" if event.retried else ""
+            self.failures[outcome.key] = Failure(
+                key=outcome.key,
+                label=outcome.reason.value,
+                text=": ".join(filter(None, (again, outcome.note))),
+                is_ours=not outcome.reason.counts,
+            )
+
+    def _time(self, outcome: Outcome) -> None:
+        """Keep what an attempt took, where that tells how long others take."""
+        if outcome.reason.ending not in (Ending.COMPLETED, Ending.TIMED_OUT):
+            return
+        known = self.planned.get(outcome.key)
+        self.timed.append(
+            Timed(
+                task_id=outcome.key.task_id,
+                took_s=outcome.setup_s + outcome.execution_time_s,
+                timeout_s=outcome.timeout_s,
+                expected_s=known.expected_s if known is not None else None,
+                is_cut=outcome.reason.ending is Ending.TIMED_OUT,
+            )
+        )
+
+    def _grade(self, grade: Grade) -> None:
+        which = grade.key, grade.attempt
+        if grade.judge is not None:
+            self.judge_usd += grade.judge.cost_usd or 0.0
+        if self.only_grades:
+            self.regraded[which] = grade
+        before = self.grades.get(which)
+        # as the journal has it: no failure to grade takes away a score that was there
+        if grade.score is None and before is not None and before.score is not None and before.digest == grade.digest:
+            return
+        self.grades[which] = grade
+        outcome = self.ended.get(grade.key)
+        if outcome is not None and (outcome.attempt != grade.attempt or not outcome.reason.counts):
+            return
+        earlier = self.failures.pop(grade.key, None)
+        note = next(iter(grade.notes), "")
+        if grade.ungraded is Ungraded.NO_JUDGE and earlier is None:
+            return  # of which the run has warned: many of them would hide the others
+        if grade.score is None:
+            label = f"ungraded, {grade.ungraded.value}" if grade.ungraded is not None else "ungraded"
+        elif grade.score < self.threshold:
+            label = f"score {grade.score:.2f}"
+            if earlier is not None:
+                label, note = f"{earlier.label}, {label}", earlier.text or note
+        else:
+            return
+        self.failures[grade.key] = Failure(key=grade.key, label=label, text=note)
+
+    @property
+    def counts(self) -> Counts:
+        """Count anew. Takes some microseconds a trial."""
+        number = dict.fromkeys(("passed", "failed", "ungraded", "infrastructure", "waiting", "interrupted"), 0)
+        scores = []
+        for key, outcome in self.ended.items():
+            grade = self.grades.get((key, outcome.attempt))
+            if outcome.reason.ending is Ending.INTERRUPTED:
+                number["interrupted"] += 1
+            elif not outcome.reason.counts:
+                number["infrastructure"] += 1
+            elif grade is None:
+                number["waiting"] += 1
+            elif grade.score is None:
+                number["ungraded"] += 1
+            else:
+                scores.append(grade.score)
+                number["passed" if grade.score >= self.threshold else "failed"] += 1
+        mean = sum(scores) / len(scores) if scores else None
+        return Counts(before=self.before, scores=len(scores), mean=mean, **number)
+
+    def question(self, now: float) -> Question | None:
+        """What a forecast is asked; None where there is nothing to be foretold."""
+        if self.only_grades or self.has_ended or not self.limit or not (self.slots or self.ahead):
+            return None
+        running = [
+            Timed(
+                task_id=slot.key.task_id,
+                took_s=max(0.0, now - slot.since),
+                timeout_s=slot.timeout_s,
+                expected_s=known.expected_s if (known := self.planned.get(slot.key)) is not None else None,
+                is_cut=True,
+            )
+            for slot in self.slots.values()
+        ]
+        waiting = [
+            Waiting(task_id=one.key.task_id, timeout_s=one.timeout_s, expected_s=one.expected_s)
+            for one in self.ahead.values()
+        ]
+        return Question(ended=tuple(self.timed), running=running, waiting=waiting, slots=self.limit)
+
+
+def pace_text(event: PaceChanged) -> str:
+    """How many trials may run at once, in two words."""
+    if event.is_end:
+        return "stopped"
+    return f"{event.limit} at once" if event.limit else "paused"

@@ -1,0 +1,202 @@
+"""A run as trajectories in the Agent Trajectory Interchange Format (ATIF): a document a trial, and an index."""
+
+from __future__ import annotations
+
+import os
+from math import fsum
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from pinchbench.report.export.conversations import bounded, conversation_of, iso, json_value, left_out
+from pinchbench.report.export.whole_folder import whole_folder
+from pinchbench.results.conversation import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.model import Outcome, TrialKey, Usage
+    from pinchbench.results.conversation import Message
+    from pinchbench.results.past_run import PastRun
+
+Document: TypeAlias = dict[str, object]
+
+SCHEMA = "ATIF-v1.4"  # has all that is written here, and every reader of a later release takes it
+INDEX = "index.json"
+NO_RECORD = "A line of the transcript is no record of the session; it stands here as it was found:"
+NO_CALL = "An answer of a tool that no call of the transcript asks for:"
+EXPLAINED = (
+    "Steps of the source `system` are lines of the transcript that belong to no turn; they are no system prompts."
+)
+
+
+def write_atif(run: PastRun, folder: Path) -> None:
+    """Write `trials/<task>/<repetition>.json` for each trial that left a conversation, and the index of all. Blocks.
+
+    Of a trial that was tried again, it is the attempt that counts. The folder appears whole or not at all, and takes the
+    memory of the largest conversation to write; the same run gives the same bytes. Raises ResultsError when it can't be
+    written, or is there already.
+    """
+    with whole_folder(folder) as fresh:
+        rows = []
+        for key in run.facts.keys:
+            attempts = run.attempts.get(key)
+            told = trajectory(run, attempts.counting) if attempts is not None else None
+            name = f"trials/{key.task_id}/{key.repetition}.json"
+            if told is not None:
+                (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+                _write(fresh / name, told)
+            rows.append(_row(run, key, name if told is not None else None))
+        _write(fresh / INDEX, {"schema_version": SCHEMA, **_run(run), "trials": rows})
+
+
+def trajectory(run: PastRun, outcome: Outcome) -> Document | None:
+    """An attempt as a trajectory; None when there is no message of it. Blocks."""
+    messages = conversation_of(run, outcome)
+    if not messages:
+        return None
+    steps = _steps(messages)
+    damaged = any(step["source"] == "system" for step in steps)
+    notes = [*([EXPLAINED] if damaged else []), *([bounded(outcome.note)] if outcome.note else [])]
+    return {
+        "schema_version": SCHEMA,
+        "session_id": f"{run.facts.run_id}/{outcome.key.task_id}/{outcome.key.repetition}",
+        "agent": {
+            "name": "openclaw",
+            "version": run.facts.versions.get("openclaw") or "unknown",
+            "model_name": run.model,
+            "extra": {"runner": f"pinchbench-async {run.facts.versions.get('pinchbench_async', '')}".strip()},
+        },
+        "steps": steps,
+        **({"notes": "\n".join(notes)} if notes else {}),
+        "final_metrics": _totals(messages, len(steps)),
+        "extra": {**_run(run), **_trial(run, outcome)},
+    }
+
+
+def _steps(messages: Sequence[Message]) -> list[Document]:
+    """The turns in order; what a tool answered stands with the call, in the step that has it."""
+    answers = {message.call_id: message for message in messages if message.role is Role.TOOL and message.call_id}
+    steps: list[Document] = []
+    for message in messages:
+        if message.role is Role.TOOL and message.call_id:
+            continue
+        step: Document = {"step_id": len(steps) + 1}
+        if (at := iso(message.at)) is not None:
+            step["timestamp"] = at
+        extra: Document = {"session": message.session} if message.session > 1 else {}
+        match message.role:
+            case Role.USER:
+                step |= {"source": "user", "message": message.text}
+            case Role.ASSISTANT:
+                step |= _turn(message, answers)
+                extra |= _about(message, answers)
+            case Role.TOOL:
+                step |= {
+                    "source": "system",
+                    "message": NO_CALL,
+                    "observation": {"results": [{"content": message.text}]},
+                }
+                extra["tool"] = message.tool
+            case Role.NOTE:
+                step |= {"source": "system", "message": f"{NO_RECORD}\n{message.text}"}
+        steps.append({**step, "extra": extra} if extra else step)
+    return steps
+
+
+def _turn(message: Message, answers: Mapping[str, Message]) -> Document:
+    step: Document = {"source": "agent", "model_name": message.model, "message": message.text}
+    if message.thinking:
+        step["reasoning_content"] = message.thinking
+    if message.calls:
+        step["tool_calls"] = [
+            {"tool_call_id": call.id, "function_name": call.name, "arguments": call.arguments} for call in message.calls
+        ]
+    answered = [answers[call.id] for call in message.calls if call.id in answers]
+    if answered:
+        step["observation"] = {"results": [{"source_call_id": one.call_id, "content": one.text} for one in answered]}
+    if _is_told(message.usage):
+        step["metrics"] = {
+            "prompt_tokens": _prompt_tokens(message.usage),
+            "completion_tokens": message.usage.output_tokens,
+            "cached_tokens": message.usage.cache_read_tokens,
+            "cost_usd": message.usage.cost_usd,
+        }
+    return step
+
+
+def _about(message: Message, answers: Mapping[str, Message]) -> Document:
+    """What the format has no field for."""
+    failed = [call.id for call in message.calls if call.id in answers and answers[call.id].is_error]
+    about: Document = {"stop_reason": message.stop, "error": message.error, "failed_calls": failed}
+    return {name: value for name, value in about.items() if value}
+
+
+def _is_told(usage: Usage) -> bool:
+    """Whether the provider named any number; a call without is not one that used nothing."""
+    return bool(_prompt_tokens(usage) or usage.output_tokens or usage.cost_usd)
+
+
+def _prompt_tokens(usage: Usage) -> int:
+    """All that went in: as ATIF has it, what came from the cache is a part of it."""
+    return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+
+
+def _totals(messages: Sequence[Message], steps: int) -> Document:
+    """The sums of the steps."""
+    usages = [message.usage for message in messages if message.role is Role.ASSISTANT]
+    return {
+        "total_prompt_tokens": sum(map(_prompt_tokens, usages)),
+        "total_completion_tokens": sum(usage.output_tokens for usage in usages),
+        "total_cached_tokens": sum(usage.cache_read_tokens for usage in usages),
+        "total_cost_usd": fsum(usage.cost_usd for usage in usages),
+        "total_steps": steps,
+    }
+
+
+def _run(run: PastRun) -> Document:
+    return {"run": run.files.name, "run_id": run.facts.run_id, "model": run.model, "versions": run.facts.versions}
+
+
+def _trial(run: PastRun, outcome: Outcome) -> Document:
+    """What became of the trial and what it was graded; without a score there is none, and why."""
+    grade, task = run.grades.get(outcome.key), run.facts.tasks.get(outcome.key.task_id)
+    about: Document = {
+        "task_id": outcome.key.task_id,
+        "repetition": outcome.key.repetition,
+        "category": task.category if task is not None else None,
+        "digest": outcome.digest,
+        "attempt": outcome.attempt,
+        "attempts": len(run.attempts[outcome.key].ended),
+        "status": outcome.status.value,
+        "reason": outcome.reason.value,
+        "counts": outcome.reason.counts,
+        "score": run.score(outcome.key),
+        "left_out": left_out(run, outcome),
+        "breakdown": grade.breakdown if grade is not None and run.score(outcome.key) is not None else None,
+        "grading_notes": list(grade.notes) if grade is not None else None,
+        "started_at": iso(outcome.started_at),
+        "ended_at": iso(outcome.ended_at),
+        "execution_time_s": outcome.execution_time_s,
+        "timeout_s": outcome.timeout_s,
+        "sessions": list(outcome.session_ids),
+        "evidence": outcome.evidence,
+    }
+    return {name: json_value(value) for name, value in about.items() if value is not None}
+
+
+def _row(run: PastRun, key: TrialKey, name: str | None) -> Document:
+    """A planned trial; `file` is null where there is no trajectory."""
+    row: Document = {"task_id": key.task_id, "repetition": key.repetition, "file": name}
+    if (attempts := run.attempts.get(key)) is None:
+        return {**row, "reason": None, "score": None, "left_out": "not_run"}
+    outcome = attempts.counting
+    return {**row, "reason": outcome.reason.value, "score": run.score(key), "left_out": left_out(run, outcome)}
+
+
+def _write(path: Path, value: object) -> None:
+    with path.open("wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,214 @@
+"""A run as a summary in Markdown, for a job of GitHub Actions."""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.model import Usage  # noqa: TC001 - msgspec reads the annotations at run time
+from pinchbench.report.export.rows import State, trial_rows
+from pinchbench.report.text import amount, duration, many, plain, score_below
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pinchbench.report.export.rows import Row
+    from pinchbench.results.past_run import PastRun
+
+MAX_BYTES = 1024 * 1024  # of the summary of a step: GitHub drops a longer one whole
+LIST_BYTES = 240 * 1024  # of each list, of which there are four
+MAX_NAME = 120  # characters
+MAX_NOTE = 240
+# what Markdown, or what GitHub does with it, could take for anything but a letter
+_MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "&<>\"'\\`*_{}[]()#.!|~:@$^"}
+
+
+class _Score(msgspec.Struct, frozen=True):
+    mean: float | None
+    low: float | None
+    high: float | None
+    tasks: int
+    trials: int
+
+
+class _LeftOut(msgspec.Struct, frozen=True):
+    ungraded: int
+    infrastructure: int
+    not_run: int
+
+
+class _Group(msgspec.Struct, frozen=True):
+    score: _Score
+    left_out: _LeftOut
+
+
+class _Judge(msgspec.Struct, frozen=True):
+    calls: int
+    cost_usd: float | None
+    calls_without_cost: int
+
+
+class _Retries(msgspec.Struct, frozen=True):
+    other_attempts_usage: Usage
+
+
+class _Totals(msgspec.Struct, frozen=True):
+    """What the summary needs of an aggregate."""
+
+    score: _Score
+    left_out: _LeftOut
+    categories: dict[str, _Group]
+    judge: _Judge | None
+    usage: Usage
+    execution_time: float
+    retries: _Retries
+    stopped: str = ""
+    interrupted: str | None = None
+
+
+def github_lines(run: PastRun) -> Iterator[str]:
+    """The run as Markdown: the score, a table by category, and folded lists of what was not passed and why.
+
+    Never more than 1 MiB: the lists are cut, the worst trials stay. Whatever comes from outside stands as code whose
+    signs are written as numbers, so that it is no markup, no link and no mention of anybody, wherever it is put.
+    """
+    totals = msgspec.convert(run.data, _Totals)
+    rows = list(trial_rows(run))
+    yield f"## PinchBench: {_code(run.model)}\n\n"
+    yield from _headline(run, totals, rows)
+    yield "\n"
+    yield from _listed(_categories(totals, rows), rest="more categories")
+    failed = sorted((row for row in rows if row["passed"] is False), key=lambda row: (row["score"], row["task_id"]))
+    yield from _folded(f"{many(len(failed), 'trial')} below {run.pass_threshold:g}", failed, run.pass_threshold)
+    yield from _folded("Ungraded", [row for row in rows if row["state"] == State.UNGRADED])
+    silent = {State.INFRASTRUCTURE, State.INTERRUPTED}
+    yield from _folded("Says nothing about the model", [row for row in rows if row["state"] in silent])
+    release, ours = (run.facts.versions.get(name, "unknown") for name in ("openclaw", "pinchbench_async"))
+    yield f"\nRun {_code(run.files.name)}, OpenClaw {_code(release)}, PinchBench async {_code(ours)}.\n"
+
+
+def _headline(run: PastRun, totals: _Totals, rows: Sequence[Row]) -> Iterator[str]:
+    score, left = totals.score, totals.left_out
+    if score.mean is None:
+        yield "- **No score**: no trial has one.\n"
+    else:
+        of = f"the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})"
+        yield f"- **Score {score.mean:.3f}** ({_interval(score)}), {of}.\n"
+    passed = sum(row["passed"] is True for row in rows)
+    yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
+    if left.ungraded or left.infrastructure or left.not_run:
+        yield (
+            f"- Left out of the score: {left.ungraded} ungraded, {left.infrastructure} that say nothing about the model,"
+            f" {left.not_run} not run.\n"
+        )
+    usage, others = totals.usage, totals.retries.other_attempts_usage
+    again = f"; attempts that do not count {_dollars(others.cost_usd)}" if others.cost_usd else ""
+    yield (
+        f"- Agent time {duration(totals.execution_time)}, {amount(usage.total_tokens)} tokens,"
+        f" {_dollars(usage.cost_usd)}{again}{_judge_cost(totals.judge)}.\n"
+    )
+    if run.unfinished:
+        yield f"\n> The run is unfinished: {many(run.unfinished, 'trial')} left.\n"
+    if totals.stopped:
+        yield f"\n> It was stopped early: {_code(totals.stopped, width=MAX_NOTE)}\n"
+    elif totals.interrupted:
+        yield f"\n> It was interrupted by {_code(totals.interrupted)}.\n"
+
+
+def _judge_cost(judge: _Judge | None) -> str:
+    if judge is None or not judge.calls:
+        return ""
+    if judge.cost_usd is None:
+        return f"; {many(judge.calls, 'call')} of the judge, whose endpoint names no price"
+    unknown = (
+        f", without {many(judge.calls_without_cost, 'call')} of no known price" if judge.calls_without_cost else ""
+    )
+    return f"; judge {_dollars(judge.cost_usd)}{unknown}"
+
+
+def _categories(totals: _Totals, rows: Sequence[Row]) -> Iterator[str]:
+    yield "| category | score | 95 % interval | trials | passed | left out | agent time | cost |\n"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+    within: dict[str, list[Row]] = {}
+    for row in rows:
+        within.setdefault(str(row["category"]), []).append(row)
+    for name, group in totals.categories.items():
+        score, left = group.score, group.left_out
+        its = within.get(plain(name), [])
+        cells = (
+            _code(name),
+            "–" if score.mean is None else f"{score.mean:.3f}",
+            _interval(score, alone=True),
+            str(score.trials),
+            str(sum(row["passed"] is True for row in its)),
+            str(left.ungraded + left.infrastructure + left.not_run),
+            duration(_sum(its, "execution_time_s")),
+            _dollars(_sum(its, "cost_usd")),
+        )
+        yield f"| {' | '.join(cells)} |\n"
+
+
+def _folded(title: str, rows: Sequence[Row], threshold: float = 0.0) -> Iterator[str]:
+    """A list that opens when its title is clicked; none without rows."""
+    if not rows:
+        return
+    counted = title if title[0].isdigit() else f"{title}: {many(len(rows), 'trial')}"
+    yield f"\n<details><summary>{counted}</summary>\n\n"
+    yield from _listed(_trials(rows, threshold), rest="more trials")
+    yield "\n</details>\n"
+
+
+def _trials(rows: Iterable[Row], threshold: float) -> Iterator[str]:
+    yield "| trial | score | reason | time | note |\n"
+    yield "| --- | ---: | --- | ---: | --- |\n"
+    for row in rows:
+        repetition, score, seconds = row["repetition"], row["score"], row["execution_time_s"]
+        name = str(row["task_id"]) if repetition == 1 else f"{row['task_id']}@{repetition}"
+        cells = (
+            _code(name),
+            score_below(score, threshold) if isinstance(score, float) else "–",
+            _code(str(row["ungraded"] or row["reason"])),
+            duration(seconds) if isinstance(seconds, float) else "–",
+            _code(_note(row), width=MAX_NOTE),
+        )
+        yield f"| {' | '.join(cells)} |\n"
+
+
+def _note(row: Row) -> str:
+    notes = row["grade_notes"]
+    first = notes[0] if isinstance(notes, list) and notes else ""
+    return str(row["note"] or first)
+
+
+def _listed(lines: Iterable[str], *, rest: str) -> Iterator[str]:
+    """Lines of a table up to the size that a list may have; then how many it leaves out."""
+    size = left = 0
+    for line in lines:
+        size += len(line.encode("utf-8", "replace"))
+        if size > LIST_BYTES:
+            left += 1
+        else:
+            yield line
+    if left:
+        yield f"\n… and {left} {rest}; all are in the results.\n"
+
+
+def _interval(score: _Score, *, alone: bool = False) -> str:
+    if score.low is None or score.high is None:
+        return "–" if alone else "too little data for an interval"
+    return f"{score.low:.3f} to {score.high:.3f}" if alone else f"95 % interval {score.low:.3f} to {score.high:.3f}"
+
+
+def _sum(rows: Iterable[Row], column: str) -> float:
+    return fsum(value for row in rows if isinstance(value := row[column], float))
+
+
+def _dollars(cost: float) -> str:
+    return f"USD {cost:.4f}"  # two dollar signs in a line are a formula
+
+
+def _code(text: str, *, width: int = MAX_NAME) -> str:
+    line = plain(text, width=width)
+    return f"<code>{line.translate(_MARKS)}</code>" if line else ""

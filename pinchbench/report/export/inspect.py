@@ -1,0 +1,282 @@
+"""A run as a log of Inspect AI, which `inspect view` opens: a sample a trial, an epoch a repetition."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from math import sqrt
+from typing import TYPE_CHECKING
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import msgspec
+
+from pinchbench.errors import ConfigError
+from pinchbench.model import GradingType, Usage
+from pinchbench.report.export.conversations import conversation_of, iso, json_value
+from pinchbench.report.export.inspect_samples import (
+    CHECK,
+    FINAL,
+    JUDGE,
+    judge_usage,
+    model_usage,
+    part_score,
+    sample,
+    stable_id,
+    summary,
+    used_model,
+)
+from pinchbench.report.export.whole_file import whole_file
+from pinchbench.results.statistics import estimate, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import IO
+
+    from pinchbench.report.export.inspect_samples import Document
+    from pinchbench.results.past_run import PastRun
+
+VERSION = 2  # of Inspect's log format
+FORMATS = (".eval", ".json")
+# what says how the trials were run; folders and endpoints stay where they are
+TOLD_OPTIONS = (
+    "suite",
+    "runs",
+    "concurrency",
+    "timeout_multiplier",
+    "thinking",
+    "isolation",
+    "pass_threshold",
+    "infra_retries",
+    "retry_timeouts",
+    "max_cost",
+    "max_tokens",
+    "max_hours",
+    "seed",
+)
+UNDATED = (1980, 1, 1, 0, 0, 0)  # the members of an archive: the same run gives the same bytes
+
+
+def write_inspect(run: PastRun, path: Path) -> None:
+    """Write a run's log, whole or not at all, as an archive (`.eval`, what Inspect writes) or one JSON document (`.json`).
+
+    Both hold the same and take the memory of the largest conversation; of the archive, a viewer reads only what it
+    shows. The same run gives the same bytes. Blocks. Raises ConfigError for another ending and ResultsError when it
+    can't be written.
+    """
+    if path.suffix not in FORMATS:
+        raise ConfigError(f"{path} is no name for a log of Inspect's: it has to end in {' or '.join(FORMATS)}.")
+    with whole_file(path) as file:
+        if path.suffix == ".eval":
+            _write_archive(run, file)
+        else:
+            _write_document(run, file)
+
+
+def _write_archive(run: PastRun, file: IO[bytes]) -> None:
+    head, tail = _head(run), _tail(run)
+    start = {"version": head["version"], "eval": head["eval"], "plan": head["plan"]}
+    with ZipFile(file, "w", compression=ZIP_DEFLATED) as archive:
+        _add(archive, "_journal/start.json", start)
+        summaries = []
+        for one in _samples(run):
+            _add(archive, f"samples/{one['id']}_epoch_{one['epoch']}.json", one)
+            summaries.append(msgspec.Raw(msgspec.json.encode(summary(one))))  # a kilobyte or two
+        _add(archive, "summaries.json", summaries)
+        _add(archive, "reductions.json", tail["reductions"])
+        _add(archive, "header.json", head)
+
+
+def _add(archive: ZipFile, name: str, value: object) -> None:
+    member = ZipInfo(name, UNDATED)
+    member.compress_type = ZIP_DEFLATED
+    member.external_attr = 0o600 << 16
+    archive.writestr(member, msgspec.json.encode(value))
+
+
+def _write_document(run: PastRun, file: IO[bytes]) -> None:
+    """Inspect reads the head of a document alone, so the samples come after it."""
+    file.write(msgspec.json.encode(_head(run))[:-1] + b',"samples":[')
+    file.writelines(
+        (b",\n" if number else b"\n") + msgspec.json.encode(one) for number, one in enumerate(_samples(run))
+    )
+    file.write(b"\n]," + msgspec.json.encode(_tail(run))[1:] + b"\n")
+
+
+def _samples(run: PastRun) -> Iterator[Document]:
+    """The trials that were run, in the plan's order, with one conversation at a time in memory."""
+    scorers = _scorers(run)
+    for key in run.facts.keys:
+        if (attempts := run.attempts.get(key)) is not None:
+            outcome = attempts.counting
+            yield sample(run, outcome, conversation_of(run, outcome), scorers)
+
+
+def _scorers(run: PastRun) -> tuple[str, ...]:
+    """Those that any task has; the final score is there of each."""
+    kinds = {task.grading_type for task in run.facts.tasks.values()}
+    kinds |= {grade.grading_type for grade in run.grades.values()}
+    has_check = kinds & {GradingType.AUTOMATED, GradingType.HYBRID}
+    has_judge = kinds & {GradingType.LLM_JUDGE, GradingType.HYBRID}
+    return (FINAL, *([CHECK] if has_check else []), *([JUDGE] if has_judge else []))
+
+
+def _head(run: PastRun) -> Document:
+    """All but the samples and what comes after them."""
+    finished = run.journal.finished
+    usage, grading = _usage(run)
+    return {
+        "version": VERSION,
+        "status": _status(run),
+        "eval": _spec(run),
+        "plan": {"name": "plan", "steps": [{"solver": "openclaw", "params": {}, "params_passed": {}}], "config": {}},
+        "results": _results(run),
+        "stats": {
+            "started_at": iso(run.facts.created_at) or "",
+            "completed_at": (iso(finished.at) if finished is not None else None) or "",
+            "model_usage": usage,
+            "role_usage": grading,
+        },
+        "invalidated": False,
+    }
+
+
+def _status(run: PastRun) -> str:
+    if not run.unfinished:
+        return "success"
+    if run.end is None:  # its runner died or goes on
+        return "started"
+    return "cancelled" if run.end.interrupted or run.end.stopped or run.end.stop is not None else "success"
+
+
+def _spec(run: PastRun) -> Document:
+    facts = run.facts
+    digests = "".join(f"{task_id} {task.digest}\n" for task_id, task in sorted(facts.tasks.items()))
+    options: Document = {name: json_value(facts.config[name]) for name in TOLD_OPTIONS if name in facts.config}
+    judges = sorted(
+        {grade.judge.model for grade in run.grades.values() if grade.judge is not None and grade.judge.model}
+    )
+    return {
+        "eval_id": stable_id("eval", facts.run_id, run.model),
+        "run_id": facts.run_id,
+        "created": iso(facts.created_at) or "1970-01-01T00:00:00+00:00",
+        "task": "pinchbench",
+        "task_id": stable_id("task", digests),
+        "task_version": sha256(digests.encode("utf-8", "replace")).hexdigest()[:12],
+        "task_args": options,
+        "task_args_passed": options,
+        "solver": "openclaw",
+        "dataset": {
+            "name": json_value(facts.config.get("suite", "all")),
+            "samples": len(_tasks(run)),
+            "sample_ids": _tasks(run),
+            "shuffled": False,
+        },
+        "model": run.model,
+        "model_roles": {"grader": {"model": judges[0]}} if len(judges) == 1 else None,
+        "config": {
+            "epochs": max((key.repetition for key in facts.keys), default=1),
+            "epochs_reducer": ["mean"],
+            "fail_on_error": False,
+            "max_samples": facts.config.get("concurrency"),
+        },
+        "packages": facts.versions,
+        "scorers": [{"name": name, "metrics": [{"name": "mean"}, {"name": "stderr"}]} for name in _scorers(run)],
+        "headline_metric": {"scorer": FINAL, "metric": "mean"},
+        "metadata": {
+            "run": run.files.name,
+            "containment": facts.containment,
+            "timezone": facts.timezone,
+            "unfinished": run.unfinished,
+            "interrupted": run.end.interrupted if run.end is not None else None,
+            "stopped": run.end.stopped if run.end is not None else "",
+            "changes": run.data["changes"],
+        },
+    }
+
+
+def _tasks(run: PastRun) -> list[str]:
+    return list(dict.fromkeys(key.task_id for key in run.facts.keys))
+
+
+def _results(run: PastRun) -> Document:
+    left_out = run.data["left_out"]
+    headline = {"scorer": FINAL, "score": FINAL, "metric": "mean"}
+    return {
+        "total_samples": len(run.facts.plan),
+        "completed_samples": sum(
+            run.attempts[key].counting.reason.counts for key in run.facts.keys if key in run.attempts
+        ),
+        "scores": [_metrics(run, scorer) for scorer in _scorers(run)],
+        "headline": headline if any(_by_task(run, FINAL).values()) else None,
+        "metadata": {
+            "counts": run.data["counts"],
+            "left_out": left_out,
+            "pass": run.data["pass"],
+            "retries": run.data["retries"],
+        },
+    }
+
+
+def _by_task(run: PastRun, scorer: str) -> dict[str, list[float]]:
+    scores: dict[str, list[float]] = {task_id: [] for task_id in _tasks(run)}
+    for key in run.facts.keys:
+        if (score := part_score(run, key, scorer)) is not None:
+            scores[key.task_id].append(score)
+    return scores
+
+
+def _metrics(run: PastRun, scorer: str) -> Document:
+    """Mean over tasks of the means of their repetitions, as Inspect reduces epochs; none at all without a score."""
+    by_task = _by_task(run, scorer)
+    means = [summarise(scores).mean for scores in by_task.values()]
+    known = [mean for mean in means if mean is not None]
+    spread = summarise(known).sd
+    told = estimate(by_task)
+    error = spread / sqrt(len(known)) if spread is not None else None
+    values = {"mean": told.mean, "stderr": error, "ci_low": told.low, "ci_high": told.high}
+    return {
+        "name": scorer,
+        "scorer": scorer,
+        "reducer": "mean",
+        "scored_samples": len(known),
+        "unscored_samples": len(means) - len(known),
+        "params": {},
+        "metrics": {
+            name: {"name": name, "value": value, "params": {}} for name, value in values.items() if value is not None
+        },
+        "metadata": {"mean_of": "task means", "tasks": told.tasks, "trials": told.trials, "interval": 0.95},
+    }
+
+
+def _tail(run: PastRun) -> Document:
+    return {
+        "reductions": [
+            {
+                "scorer": scorer,
+                "reducer": "mean",
+                "samples": [
+                    {"value": summarise(scores).mean, "sample_id": task_id}
+                    for task_id, scores in _by_task(run, scorer).items()
+                    if scores
+                ],
+            }
+            for scorer in _scorers(run)
+        ]
+    }
+
+
+def _usage(run: PastRun) -> tuple[Document, Document]:
+    """What the attempts that count have used by model, and apart from it what judging them has."""
+    by_model: dict[str, Usage] = {}
+    judged = []
+    for key in run.facts.keys:
+        if (attempts := run.attempts.get(key)) is None:
+            continue
+        outcome, grade = attempts.counting, run.grades.get(key)
+        if outcome.usage.requests:
+            name = used_model(run, outcome)
+            by_model[name] = by_model.get(name, Usage()) + outcome.usage
+        if grade is not None and grade.judge is not None:
+            judged.append(grade.judge)
+    told: Document = {name: model_usage(usage) for name, usage in by_model.items()}
+    return told, judge_usage(*judged)

@@ -1,0 +1,153 @@
+"""A run as test results in JUnit's XML: a suite a category, a test case a trial."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html import escape
+from typing import TYPE_CHECKING
+
+from pinchbench.report.export.rows import State, moment, state_of, ungraded_of
+from pinchbench.report.text import many, plain, plain_lines, score_below
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pinchbench.model import Outcome, TrialKey
+    from pinchbench.results.past_run import PastRun
+
+NO_CATEGORY = "none"
+MAX_MESSAGE = 300  # characters of an attribute that lists of tests show whole
+# beside the control characters, what XML 1.0 can't hold even as a reference
+_ILLEGAL = re.compile("[\ufffe\uffff\ud800-\udfff]")
+
+Fields = dict[str, str]
+
+
+def junit_lines(run: PastRun) -> Iterator[str]:
+    """The run as JUnit's XML has it, so that a CI system shows it as its own tests.
+
+    A score below the pass threshold is a failure; what says nothing about the model is an error; what has no score, or was
+    not run (yet), is skipped, with the reason. `time` is the agent's own, in seconds. The transcript's path is relative to
+    the output folder.
+    """
+    suites: dict[str, list[TrialKey]] = {}
+    for key in run.facts.keys:
+        task = run.facts.tasks.get(key.task_id)
+        suites.setdefault(task.category if task else NO_CATEGORY, []).append(key)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    fields = {"name": f"{run.model} {run.facts.run_id}", **_counts(run, run.facts.keys)}
+    del fields["skipped"]  # which the schema has for suites alone
+    yield f"<testsuites{_attributes(fields)}>\n"
+    for category, keys in suites.items():
+        yield from _suite(run, category, keys)
+    yield "</testsuites>\n"
+
+
+def _suite(run: PastRun, category: str, keys: Sequence[TrialKey]) -> Iterator[str]:
+    began = moment(run.facts.created_at)
+    fields = {"name": category, "package": run.model, **_counts(run, keys)}
+    if began is not None:
+        fields["timestamp"] = began.strftime("%Y-%m-%dT%H:%M:%S")  # as its schema has it: without a zone
+    yield f"  <testsuite{_attributes(fields)}>\n    <properties>\n"
+    facts = {
+        "run_id": run.facts.run_id,
+        "model": run.model,
+        "openclaw": run.facts.versions.get("openclaw", ""),
+        "pinchbench_async": run.facts.versions.get("pinchbench_async", ""),
+        "pass_threshold": f"{run.pass_threshold:g}",
+    }
+    for name, value in facts.items():
+        yield f"      <property{_attributes({'name': name, 'value': value})}/>\n"
+    yield "    </properties>\n"
+    for key in keys:
+        yield from _case(run, category, key)
+    yield "  </testsuite>\n"
+
+
+def _counts(run: PastRun, keys: Sequence[TrialKey]) -> Fields:
+    kinds = Counter(kind_of(run, key) for key in keys)
+    seconds = sum(run.attempts[key].counting.execution_time_s for key in keys if key in run.attempts)
+    return {
+        "tests": str(len(keys)),
+        "failures": str(kinds["failure"]),
+        "errors": str(kinds["error"]),
+        "skipped": str(kinds["skipped"]),
+        "time": f"{seconds:.3f}",
+    }
+
+
+def kind_of(run: PastRun, key: TrialKey) -> str:
+    """What a trial is as a test: passed (nothing), `failure`, `error` or `skipped`."""
+    match state_of(run, key):
+        case State.SCORED:
+            score = run.score(key)
+            return "" if score is not None and score >= run.pass_threshold else "failure"
+        case State.INFRASTRUCTURE:
+            return "error"
+        case _:
+            return "skipped"
+
+
+def _case(run: PastRun, category: str, key: TrialKey) -> Iterator[str]:
+    attempts = run.attempts.get(key)
+    outcome = attempts.counting if attempts is not None else None
+    seconds = outcome.execution_time_s if outcome is not None else 0.0
+    yield f"    <testcase{_attributes({'name': str(key), 'classname': category, 'time': f'{seconds:.3f}'})}>\n"
+    if kind := kind_of(run, key):
+        sort, message, body = _why(run, key, outcome)
+        fields = {"message": plain(message, width=MAX_MESSAGE)}
+        if kind != "skipped":  # which has no type in the schema
+            fields["type"] = sort
+        yield f"      <{kind}{_attributes(fields)}>{_text(body)}</{kind}>\n"
+    if outcome is not None and (told := _told(run, key, outcome)):
+        yield f"      <system-out>{_text(told)}</system-out>\n"
+    yield "    </testcase>\n"
+
+
+def _why(run: PastRun, key: TrialKey, outcome: Outcome | None) -> tuple[str, str, str]:
+    """Why a trial has not passed: its sort, in a sentence, and at length."""
+    if outcome is None:
+        left = f"; {many(run.unfinished, 'trial')} of the run left" if run.unfinished else ""
+        return State.NOT_RUN.value, f"not run{left}", ""
+    grade = run.grades.get(key)
+    notes = list(grade.notes) if grade is not None else []
+    said = [outcome.note] if outcome.note else []
+    match state_of(run, key):
+        case State.SCORED:
+            ending = "" if outcome.reason.status.value == "success" else f" ({outcome.reason.value})"
+            told = score_below(run.score(key) or 0.0, run.pass_threshold)
+            sort, begun = "score", f"score {told}, below {run.pass_threshold:g}{ending}"
+            said += notes
+        case State.UNGRADED:
+            sort, said = ungraded_of(grade), notes or said
+            begun = f"ungraded, {sort}"
+        case _:
+            sort = outcome.reason.value
+            begun = f"{sort}, says nothing about the model"
+    message = f"{begun}: {said[0]}" if said else begun
+    points = [f"{name}: {value:.2f}" for name, value in grade.breakdown.items()] if grade is not None else []
+    return sort, message, "\n".join([*said, *points])
+
+
+def _told(run: PastRun, key: TrialKey, outcome: Outcome) -> str:
+    usage = outcome.usage
+    lines = [f"evidence: {run.files.name}/{outcome.evidence}"] if outcome.evidence else []
+    if outcome.transcript_length:
+        lines = [f"transcript: {run.files.name}/{outcome.evidence}/transcript.jsonl"]
+    if (score := run.score(key)) is not None:
+        lines.append(f"score: {score:.3f}")
+    lines.append(f"requests: {usage.requests}, tokens: {usage.total_tokens}, cost: ${usage.cost_usd:.4f}")
+    return "\n".join(lines)
+
+
+def _attributes(fields: Fields) -> str:
+    return "".join(f' {name}="{escape(_legal(plain(value)))}"' for name, value in fields.items())
+
+
+def _text(text: str) -> str:
+    return escape(_legal(plain_lines(text)))
+
+
+def _legal(text: str) -> str:
+    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)

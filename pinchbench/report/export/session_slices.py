@@ -1,0 +1,99 @@
+"""Stretches of time within a trial: the calls of its model and its tools, and how they lie within each other (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pinchbench.report.text import plain
+from pinchbench.results.conversation import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from pinchbench.model import Outcome
+    from pinchbench.results.conversation import Message, ToolCall
+
+MAX_NAME = 80  # characters
+MAX_ARGUMENTS = 300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slice:
+    """A stretch of time, in whole microseconds of the trace. `outcome` is that of a trial that has ended."""
+
+    name: str
+    sort: str
+    start: int
+    end: int
+    args: Mapping[str, object] = field(default_factory=dict)
+    outcome: Outcome | None = None
+    is_retried: bool = False
+
+    def within(self, start: int, end: int) -> Slice:
+        """The part of it that lies between two moments; empty where none does."""
+        begun = min(max(self.start, start), end)
+        return replace(self, start=begun, end=min(max(self.end, begun), end))
+
+
+def session_slices(messages: Iterable[Message], clock: Callable[[float], int]) -> Iterator[Slice]:
+    """The model's calls and the tools' of a session.
+
+    A transcript says when each message was written: a model's call lasts from the message before it to its answer, a tool's
+    from the answer that asks for it to its result. What has no time, and a call without a result, is left out.
+    """
+    waiting: dict[str, tuple[ToolCall, int]] = {}
+    before: int | None = None
+    for message in messages:
+        if message.at is None:
+            continue
+        now = clock(message.at)
+        match message.role:
+            case Role.ASSISTANT:
+                if before is not None:
+                    yield _model_call(message, before, now)
+                waiting.update({call.id: (call, now) for call in message.calls})
+            case Role.TOOL if message.call_id in waiting:
+                call, asked = waiting.pop(message.call_id)
+                yield _tool_call(call, message, asked, now)
+            case _:
+                pass
+        before = now
+
+
+def _model_call(message: Message, start: int, end: int) -> Slice:
+    usage = message.usage
+    args = {
+        "model": plain(message.model),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cost_usd": usage.cost_usd,
+        "stop": plain(message.stop),
+        "error": plain(message.error),
+    }
+    return Slice(name="model", sort="model", start=start, end=end, args=args)
+
+
+def _tool_call(call: ToolCall, result: Message, start: int, end: int) -> Slice:
+    args = {
+        "call": plain(call.id, width=MAX_NAME),
+        "arguments": plain(str(call.arguments), width=MAX_ARGUMENTS),
+        "is_error": result.is_error,
+    }
+    return Slice(name=plain(call.name, width=MAX_NAME) or "tool", sort="tool", start=start, end=end, args=args)
+
+
+def nested(slices: Iterable[Slice]) -> Iterator[Slice]:
+    """Slices of one thread in the order of their starts, outer ones first; each cut to what it lies in.
+
+    Afterwards any two of them lie within each other or apart. An end before its start is one at its start.
+    """
+    around: list[Slice] = []
+    for one in sorted(slices, key=lambda each: (each.start, -each.end)):
+        while around and around[-1].end <= one.start:
+            around.pop()
+        end = max(one.start, one.end)
+        cut = replace(one, end=min(end, around[-1].end) if around else end)
+        around.append(cut)
+        yield cut

@@ -1,0 +1,111 @@
+"""Tables with one row a trial: CSV, JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pinchbench.errors import ConfigError
+from pinchbench.report.export.rows import COLUMNS, Kind, trial_rows, written
+from pinchbench.report.export.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinchbench.report.export.rows import Value
+    from pinchbench.results.past_run import PastRun
+
+ROWS_A_GROUP = 10_000  # of Parquet, in memory at once
+# What a spreadsheet takes for a formula at the beginning of a cell; and after a semicolon, where one that is set to
+# semicolons may begin a cell. The wide signs stand for the narrow ones in some languages.
+_FORMULA = re.compile("(^|;[ \xa0]*)(?=[=+\\-@＝＋－＠])")
+
+
+def csv_lines(run: PastRun) -> Iterator[str]:
+    """The table as RFC 4180 has it: a header, CRLF, quotes where needed; a missing value is empty.
+
+    A text that a spreadsheet could take for a formula gets an apostrophe before it: a note is what a model or a provider
+    wrote, and must not run on the computer of whoever opens it. The other tables have every text as it is.
+    """
+    line = io.StringIO()
+    writer = csv.writer(line)
+    writer.writerow([column.name for column in COLUMNS])
+    yield _taken(line)
+    for row in trial_rows(run):
+        writer.writerow([_cell(row[column.name]) for column in COLUMNS])
+        yield _taken(line)
+
+
+def _taken(line: io.StringIO) -> str:
+    text = line.getvalue()
+    line.seek(0)
+    line.truncate()
+    return text
+
+
+def _cell(value: Value) -> str:
+    match value:
+        case bool():
+            text = "true" if value else "false"
+        case datetime():
+            text = written(value)
+        case str():
+            text = harmless(value)
+        case list():
+            text = harmless("; ".join(value))
+        case dict():
+            text = harmless(json.dumps(value, ensure_ascii=False)) if value else ""
+        case _:
+            text = "" if value is None else repr(value)
+    return text
+
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return _FORMULA.sub(r"\1'", text)
+
+
+def jsonl_lines(run: PastRun) -> Iterator[str]:
+    """The table as one JSON object a line, with every column; a missing value is null."""
+    for row in trial_rows(run):
+        told = {name: written(value) if isinstance(value, datetime) else value for name, value in row.items()}
+        yield json.dumps(told, ensure_ascii=False) + "\n"
+
+
+def write_parquet(run: PastRun, path: Path) -> None:
+    """Write the table with typed columns, whose meanings stand in its schema. Blocks.
+
+    Raises ConfigError where the library for it is not installed, and ResultsError when the file can't be written.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
+        from pyarrow import parquet  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise ConfigError(
+            "The format parquet needs a library that is not installed: pip install 'pinchbench-async[parquet]'."
+        ) from error
+    types = {
+        Kind.TEXT: pa.string(),
+        Kind.WHOLE: pa.int64(),
+        Kind.NUMBER: pa.float64(),
+        Kind.FLAG: pa.bool_(),
+        Kind.TIME: pa.timestamp("us", tz="UTC"),
+        Kind.TEXTS: pa.list_(pa.string()),
+        Kind.POINTS: pa.map_(pa.string(), pa.float64()),
+    }
+    schema = pa.schema([pa.field(one.name, types[one.kind], metadata={"meaning": one.meaning}) for one in COLUMNS])
+    rows = trial_rows(run)
+    with whole_file(path) as file, parquet.ParquetWriter(file, schema) as writer:
+        while group := list(islice(rows, ROWS_A_GROUP)):
+            columns = {column.name: [_arrow_value(row[column.name]) for row in group] for column in COLUMNS}
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+def _arrow_value(value: Value) -> Any:  # noqa: ANN401 - the library's own
+    return list(value.items()) if isinstance(value, dict) else value

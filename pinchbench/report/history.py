@@ -1,0 +1,98 @@
+"""The runs of an output folder as a table, and as records for machines."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pinchbench.report.columns import Cell, Column, aligned
+from pinchbench.report.text import duration, plain, price
+from pinchbench.results.past_runs import Listed, State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from rich.console import Console
+
+MAX_MODEL = 40  # columns
+MAX_SUITE = 24
+MIN_NAME = 12
+STYLES = {State.COMPLETE: "green", State.UNFINISHED: "yellow", State.INTERRUPTED: "yellow", State.RUNNING: "cyan"}
+# what a narrow terminal does without goes first by the highest rank
+COLUMNS = (
+    Column(name="run"),
+    Column(name="model", least=MIN_NAME),
+    Column(name="date", rank=5),  # the run's id has it too, in UTC
+    Column(name="suite", least=MIN_NAME, rank=8),
+    Column(name="score", is_right=True),
+    Column(name="interval", rank=3),
+    Column(name="trials", is_right=True, rank=1),
+    Column(name="passed", is_right=True, rank=4),
+    Column(name="out", is_right=True, rank=2),
+    Column(name="cost", is_right=True, rank=2),
+    Column(name="time", is_right=True, rank=6),
+    Column(name="openclaw", rank=7),
+    Column(name="state"),
+)
+
+
+def print_history(console: Console, runs: Sequence[Listed], *, timezone: tzinfo | None = None) -> None:
+    """A line a run, in their order; of one that can't be read, why.
+
+    `timezone` is that of the dates, the machine's own where it is None.
+    """
+    head, *lines = aligned(COLUMNS, [_cells(run, timezone) for run in runs if not run.problem], width=console.width)
+    known = iter(lines)
+    shown = [head, *(_unreadable(run) if run.problem else next(known) for run in runs)]
+    # all lines as one text: rich takes far longer for each by itself
+    console.print(Text("\n").join(shown), soft_wrap=True)
+
+
+def _unreadable(run: Listed) -> Text:
+    return Text.assemble(f"{plain(run.run)}  ", ("can't be read", "red"), f": {plain(run.problem)}")
+
+
+def _cells(run: Listed, timezone: tzinfo | None) -> list[Cell]:
+    score = run.score
+    texts = (
+        plain(run.run_id),
+        plain(run.model, width=MAX_MODEL),
+        date(run.created_at, timezone),
+        plain(run.suite, width=MAX_SUITE),
+        "–" if score.mean is None else f"{score.mean:.3f}",
+        "" if score.low is None or score.high is None else f"{score.low:.2f}–{score.high:.2f}",
+        str(score.trials) if score.trials == run.planned else f"{score.trials}/{run.planned}",
+        str(run.passed),
+        str(run.without_score or ""),
+        price(run.cost_usd),
+        duration(run.duration_s),
+        plain(run.openclaw),
+    )
+    return [*(Cell(text=text) for text in texts), Cell(text=run.state.value, style=STYLES[run.state])]
+
+
+def date(at: float, timezone: tzinfo | None = None) -> str:
+    """Seconds since the epoch as a local date and time, to the minute; a dash where no calendar has them."""
+    try:
+        return datetime.fromtimestamp(at, timezone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return "–"
+
+
+def legend(runs: Sequence[Listed]) -> str:
+    """What the columns of trials mean; nothing where each trial of each run has a score."""
+    if not any(run.without_score for run in runs):
+        return ""
+    return (
+        "trials: those in the score, of those planned; out: those that have no score, or say nothing about the model."
+    )
+
+
+def no_runs(folder: str, *, model: str) -> str:
+    """Say that there is nothing to list."""
+    if model:
+        return f"{plain(folder)} holds no run of a model {plain(model)!r}."
+    return f"{plain(folder)} holds no runs. Name another folder with --output-dir."

@@ -1,0 +1,303 @@
+"""A report of finished runs: what `report.html` shows, gathered from their files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+from markupsafe import Markup
+
+from pinchbench.model import Usage
+from pinchbench.report.html.document import write_document
+from pinchbench.report.html.plots import (
+    Bar,
+    Point,
+    draw_bars,
+    draw_points,
+    draw_timeline,
+    where_the_time_went,
+)
+from pinchbench.report.html.rows import anchor_of, ended_trials, href, task_rows
+from pinchbench.report.html.safe import safe_line, script_json
+from pinchbench.report.html.timeline import Kind, timeline
+from pinchbench.report.html.trial_page import Place, fair_share, size_of, transcript_of, trial_json
+from pinchbench.report.text import duration, many
+from pinchbench.results.statistics import ROUNDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.report.html.plots import Drawing
+    from pinchbench.report.html.rows import TaskRow
+    from pinchbench.report.html.timeline import Span
+    from pinchbench.results.past_run import PastRun
+
+TOTAL_BYTES = 50_000_000  # of transcripts in one page
+MOST_X = 1e18  # nothing costs more: a transcript can hold a number that no axis does
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunPart:
+    """All that the page says of one run. `data` is its aggregate."""
+
+    anchor: str
+    prefix: str
+    name: str
+    model: str
+    data: Mapping[str, object]
+    versions: Mapping[str, str]
+    date: str
+    wall_s: float | None
+    passed_always: tuple[str, float] | None
+    notices: tuple[tuple[str, str], ...]
+    left_out: tuple[str, ...]
+    tasks: tuple[TaskRow, ...]
+    categories: tuple[str, ...]
+    bars: Drawing | None
+    bars_label: str
+    points: Drawing | None
+    points_label: str
+    points_what: str
+    timeline: Drawing | None
+    timeline_label: str
+    settings: tuple[tuple[str, str], ...]
+    folder: str
+
+
+def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTAL_BYTES) -> None:
+    """Write the report of one run or of several, so that a reader sees the old file or the whole new one. Blocks.
+
+    The same files give the same page. Transcripts are read one at a time; together they take about `total_bytes` of
+    it, and what is more is left out with a note. Raises ResultsError when the page can't be written.
+    """
+    prefixes = [""] if len(runs) == 1 else [f"{number}/" for number in range(1, len(runs) + 1)]
+    parts = [run_part(run, prefix) for run, prefix in zip(runs, prefixes, strict=True)]
+    write_document(
+        path, "report.html.j2", parts=parts, trials=_trials(list(zip(runs, prefixes, strict=True)), total_bytes)
+    )
+
+
+def run_part(run: PastRun, prefix: str) -> RunPart:
+    """Gather what the page shows of a run, but for the pages of its trials. Draws, so it takes a second."""
+    tasks = task_rows(run, prefix)
+    bars, bars_label = _bars(run, prefix)
+    points, points_label = _points(tasks, prefix)
+    line, line_label = _timeline(run, prefix)
+    began, ended = _times(run)
+    return RunPart(
+        anchor=f"run/{prefix}".rstrip("/"),
+        prefix=prefix,
+        name=safe_line(run.files.name),
+        model=safe_line(run.model),
+        data=run.data,
+        versions=run.facts.versions,
+        date=_date(began),
+        wall_s=None if ended is None else ended - began,
+        passed_always=_passed_always(run),
+        notices=tuple(_notices(run)),
+        left_out=tuple(_left_out(run)),
+        tasks=tasks,
+        categories=tuple(dict.fromkeys(task.category for task in tasks)),
+        bars=bars,
+        bars_label=bars_label,
+        points=points,
+        points_label=points_label,
+        points_what=points_label.partition(" ")[0],
+        timeline=line,
+        timeline_label=line_label,
+        settings=tuple(_settings(run)),
+        folder=safe_line(run.files.folder),
+    )
+
+
+def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[tuple[str, Markup]]:
+    """The anchor and the content of each trial's page, one at a time."""
+    sizes = [size_of(transcript_of(run, run.attempts[key].counting)) for run, _ in runs for key in ended_trials(run)]
+    share = fair_share(sizes, total_bytes)
+    for run, prefix in runs:
+        grades = run.journal.attempt_grades
+        for key, place in _places(run, prefix):
+            # `script_json` leaves nothing in it that HTML reads
+            yield place.anchor, Markup(script_json(trial_json(run, key, place, grades, most_bytes=share)))  # noqa: S704
+
+
+def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, Place]]:
+    keys = ended_trials(run)
+    anchors = ["", *(anchor_of(prefix, key) for key in keys), ""]
+    for number, key in enumerate(keys, start=1):
+        yield key, Place(anchor=anchors[number], before=anchors[number - 1], after=anchors[number + 1])
+
+
+def _bars(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
+    told = [("all tasks", _mapping(run.data["score"]))]
+    categories = _mapping(run.data["categories"])
+    if len(categories) > 1:
+        told += [(safe_line(name), _mapping(_mapping(one)["score"])) for name, one in categories.items()]
+    bars = [msgspec.convert({**score, "name": name}, Bar) for name, score in told]
+    if bars[0].mean is None:
+        return None, ""
+    return draw_bars(bars, f"{_ids(prefix)}bars"), "Score by category. " + "; ".join(map(_bar_told, bars))
+
+
+def _bar_told(bar: Bar) -> str:
+    if bar.mean is None:
+        return f"{bar.name}: no score"
+    interval = (
+        f", 95 % interval {bar.low:.2f} to {bar.high:.2f}" if bar.low is not None and bar.high is not None else ""
+    )
+    return f"{bar.name}: {bar.mean:.2f}{interval}, {many(bar.tasks, 'task')}"
+
+
+def _points(tasks: Sequence[TaskRow], prefix: str) -> tuple[Drawing | None, str]:
+    scored = [(task, task.score) for task in tasks if task.score is not None]
+    if not scored:
+        return None, ""
+    is_cost = any(task.cost_usd > 0 for task, _ in scored)
+    points = []
+    for task, score in scored:
+        ran = sum(bool(trial.href) for trial in task.trials)
+        each = (task.cost_usd if is_cost else task.tokens) / max(1, ran)
+        if each > MOST_X:
+            continue
+        told = f"${each:.4f}" if is_cost else f"{each:.0f} tokens"
+        points.append(
+            Point(
+                x=round(each, 9),
+                score=score,
+                url=href(task.anchor),
+                title=f"{task.task_id}: {score:.2f}, {told} a trial",
+            )
+        )
+    if not points:
+        return None, ""
+    most = max(points, key=lambda point: point.x)
+    what = "Cost" if is_cost else "Tokens"
+    label = f"{what} of a trial against score, a point for each of {many(len(points), 'task')}. Highest: {most.title}"
+    return draw_points(points, f"{_ids(prefix)}points", is_cost=is_cost), label
+
+
+def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
+    finished = run.journal.finished
+    grades = run.journal.attempt_grades
+    attempts = [
+        (one, _kind(run, one, grades.get((one.key, one.attempt))))
+        for trial in run.attempts.values()
+        for one in trial.outcomes
+    ]
+    line = timeline(attempts, grades, end=finished.at if finished is not None else None)
+    if line is None:
+        return None, ""
+
+    def url(span: Span) -> str:
+        return href(anchor_of(prefix, span.key))
+
+    def title(span: Span) -> str:
+        again = f", attempt {span.attempt}" if span.attempt > 1 else ""
+        return f"{safe_line(span.key)}{again}: {span.kind.value}, {duration(span.stop - span.agent)}"
+
+    return draw_timeline(line, f"{_ids(prefix)}time", url=url, title=title), where_the_time_went(line)
+
+
+def _kind(run: PastRun, one: Outcome, grade: Grade | None) -> Kind:
+    if not one.reason.counts:
+        return Kind.LEFT_OUT
+    score = grade.score if grade is not None else None
+    is_low = score is not None and score < run.pass_threshold - ROUNDING
+    return Kind.FAILED if is_low or one.reason.value != "completed" else Kind.DONE
+
+
+def _ids(prefix: str) -> str:
+    return f"r{prefix.rstrip('/')}" if prefix else "r"
+
+
+def _times(run: PastRun) -> tuple[float, float | None]:
+    finished = run.journal.finished
+    ends = [one.ended_at for one in run.outcomes]
+    return run.facts.created_at, finished.at if finished is not None else max(ends, default=None)
+
+
+def _date(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return "an unknown day"
+
+
+def _passed_always(run: PastRun) -> tuple[str, float] | None:
+    """The largest k for which it is known how often all of k trials of a task pass, and that share."""
+    rates = [(k, _mapping(rate)["pass_hat_k"]) for k, rate in _mapping(_mapping(run.data["pass"])["k"]).items()]
+    known = [(k, share) for k, share in rates if k != "1" and isinstance(share, float)]
+    return known[-1] if known else None
+
+
+def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
+    """What a reader has to know before any number: the kind, and a sentence."""
+    stopped = run.data["stopped"]
+    if stopped:
+        yield "bad", f"Stopped early: {safe_line(stopped, 500)}"
+    elif run.data["interrupted"]:
+        yield "bad", f"Interrupted: the run was ended by {safe_line(run.data['interrupted'])} before all was done."
+    if run.unfinished:
+        left = f"{many(run.unfinished, 'trial')} of {len(run.facts.plan)}"
+        how = f"`pinchbench-async resume {safe_line(run.facts.run_id)}`"
+        not_run = _mapping(run.data["left_out"])["not_run"]
+        if run.journal.finished is None:
+            yield (
+                "bad",
+                f"Incomplete: this run has not ended, or died; {left} to be run or graded. {how} goes on with a dead one.",
+            )
+        elif not_run:
+            yield "bad", f"Incomplete: {left} still to be run or graded. {how} goes on."
+        else:
+            yield (
+                "warn",
+                f"{left} said nothing or could not be graded, and are not in the score. {how} tries them again.",
+            )
+    changes = run.data["changes"]
+    if isinstance(changes, list) and changes:
+        yield "warn", f"Changed while the run was resumed: {'; '.join(safe_line(one, 300) for one in changes)}."
+    score = _mapping(run.data["score"])
+    if score["mean"] is None:
+        yield "warn", "No score: no trial has one."
+
+
+def _left_out(run: PastRun) -> Iterator[str]:
+    """What the score leaves out and why, by name."""
+    left = _mapping(run.data["left_out"])
+    reasons = Counter[str]()
+    for one in run.outcomes:
+        if not one.reason.counts:
+            reasons[one.reason.value] += 1
+        elif run.score(one.key) is None:
+            grade = run.grades.get(one.key)
+            why = grade.ungraded.value if grade is not None and grade.ungraded is not None else "not graded yet"
+            reasons[f"ungraded: {why}"] += 1
+    yield from (f"{number} {name}" for name, number in sorted(reasons.items()))
+    if left["not_run"]:
+        yield f"{left['not_run']} not run"
+    if left["tasks_without_score"]:
+        yield f"{many(int(str(left['tasks_without_score'])), 'task')} without any score"
+
+
+def _settings(run: PastRun) -> Iterator[tuple[str, str]]:
+    facts = run.facts
+    for name, value in facts.config.items():
+        if value not in (None, "", [], False):
+            told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            yield name.replace("_", " "), safe_line(told, 300)
+    for name, version in facts.versions.items():
+        yield f"release of {name}" if name not in ("os", "machine") else name, safe_line(version, 200)
+    if facts.containment:
+        yield "containment", safe_line(facts.containment, 100)
+    total = sum((one.usage for trial in run.attempts.values() for one in trial.outcomes), Usage())
+    yield "spent by all attempts", f"{total.total_tokens} tokens, ${total.cost_usd:.4f}"
+
+
+def _mapping(value: object) -> dict[str, object]:
+    assert isinstance(value, dict)  # noqa: S101 - so the aggregate is built
+    return value

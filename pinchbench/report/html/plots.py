@@ -1,0 +1,318 @@
+"""The drawings of a report: bars by category, cost against score, and the timeline of slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, log10
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path as Outline
+
+from pinchbench.report.html.svg import Colour, inline_svg, new_figure, own_settings
+from pinchbench.report.html.timeline import Kind
+from pinchbench.report.text import amount, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from markupsafe import Markup
+    from matplotlib.axes import Axes
+
+    from pinchbench.report.html.timeline import Span, Timeline
+
+Drawing = dict[str, "Markup"]  # `wide` and `narrow`
+
+WIDE, HALF, NARROW = 1110.0, 540.0, 330.0  # pixels
+FONT = 12.0
+SMALL = 11.0
+ROW = 26.0
+MOST_ROW = 44.0
+POINTS_HEIGHT = 250.0
+LANE = 27.0
+MIN_BAR = {WIDE: 2.5, NARROW: 4.0}  # pixels; bars narrower than that are drawn as one with their neighbours
+LINKED_GRID = 4.0  # pixels; of two points that are closer, one is drawn
+MANY_TIMES = 30.0  # from cheapest to dearest: such a range needs a logarithmic axis
+
+_BARS = {Kind.DONE: Colour.AGENT, Kind.FAILED: Colour.BAD, Kind.LEFT_OUT: Colour.LEFT}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bar:
+    """A category's score in 0-1 with its interval, and how many tasks and trials it rests on."""
+
+    name: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    tasks: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """A task: what a trial of it cost in the mean (US dollars or tokens), its score in 0-1, its link and its words."""
+
+    x: float
+    score: float
+    url: str
+    title: str
+
+
+def draw_bars(bars: Sequence[Bar], name: str) -> Drawing:
+    """Draw a bar for each category."""
+    with own_settings():
+        return {"wide": _bars(bars, HALF, f"{name}w"), "narrow": _bars(bars, NARROW, f"{name}n")}
+
+
+def _bars(bars: Sequence[Bar], width: float, name: str) -> Markup:
+    bottom, top = 24.0, 4.0
+    # beside the points, they share their height
+    row_height = min(MOST_ROW, max(ROW, (POINTS_HEIGHT - bottom - top) / len(bars))) if width == HALF else ROW
+    height = bottom + top + row_height * len(bars)
+    label = min(0.42 * width, 12.0 + 6.6 * max(len(bar.name) for bar in bars))
+    figure = new_figure(width, height)
+    right = 84.0
+    axes = figure.add_axes(
+        (label / width, bottom / height, (width - label - right) / width, (height - top - bottom) / height)
+    )
+    _bare(axes)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(bars) - 0.5, -0.5)
+    _ticks(axes, [(value, f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)])
+    most = int((label - 10) / 6.4)
+    for row, bar in enumerate(bars):
+        cut = bar.name if len(bar.name) <= most else bar.name[: most - 1] + "…"
+        axes.text(-8, row, cut, transform=_rows(axes), ha="right", va="center", fontsize=FONT, color=Colour.INK)
+        axes.add_patch(Rectangle((0, row - 0.3), 1, 0.6, facecolor=Colour.IDLE))
+        if bar.mean is not None:
+            axes.add_patch(Rectangle((0, row - 0.3), bar.mean, 0.6, facecolor=Colour.AGENT))
+        if bar.low is not None and bar.high is not None:
+            axes.plot([bar.low, bar.high], [row, row], color=Colour.INK, linewidth=1.6, solid_capstyle="butt")
+            for end in (bar.low, bar.high):
+                axes.plot([end, end], [row - 0.15, row + 0.15], color=Colour.INK, linewidth=1.6)
+        number = "–" if bar.mean is None else f"{bar.mean:.2f}"
+        beyond = width - label - right
+        axes.text(
+            beyond + 8, row, number, transform=_rows(axes), va="center", fontsize=FONT, color=Colour.INK, weight="bold"
+        )
+        axes.text(
+            beyond + 44, row, f"n={bar.tasks}", transform=_rows(axes), va="center", fontsize=SMALL, color=Colour.SOFT
+        )
+    return inline_svg(figure, name)
+
+
+def draw_points(points: Sequence[Point], name: str, *, is_cost: bool) -> Drawing:
+    """Draw a point for each task."""
+    with own_settings():
+        return {
+            "wide": _points(points, HALF, f"{name}w", is_cost=is_cost),
+            "narrow": _points(points, NARROW, f"{name}n", is_cost=is_cost),
+        }
+
+
+def _points(points: Sequence[Point], width: float, name: str, *, is_cost: bool) -> Markup:
+    left, right, top, bottom = 34.0, 14.0, 8.0, 40.0
+    height = POINTS_HEIGHT
+    figure = new_figure(width, height)
+    axes = figure.add_axes(
+        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    )
+    _bare(axes)
+    low, high = min(point.x for point in points), max(point.x for point in points)
+    is_log = low > 0 and high / low > MANY_TIMES
+    if is_log:
+        axes.set_xscale("log")
+        axes.set_xlim(low / 1.3, high * 1.3)
+        marks = [10.0**power for power in range(int(log10(low)) - 2, int(log10(high)) + 2)]
+    else:
+        axes.set_xlim(0, (high or 1) * 1.08)
+        marks = _round_steps((high or 1) * 1.08, 5 if width > NARROW else 3)
+    shown = [mark for mark in marks if axes.get_xlim()[0] <= mark <= axes.get_xlim()[1]]
+    axes.minorticks_off()
+    _ticks(axes, [(mark, f"${mark:g}" if is_cost else amount(round(mark))) for mark in shown])
+    axes.set_ylim(-0.04, 1.04)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"], fontsize=SMALL, color=Colour.SOFT)
+    axes.grid(axis="y", color=Colour.LINE, linewidth=0.8)
+    what = "cost of a trial (mean of the task's)" if is_cost else "tokens of a trial (mean of the task's)"
+    axes.set_xlabel(what, fontsize=SMALL, color=Colour.SOFT, labelpad=5)
+    seen = set()
+    drawn = []
+    for point in points:
+        x, y = axes.transData.transform((point.x, point.score))
+        cell = (round(x / LINKED_GRID), round(y / LINKED_GRID))
+        if cell not in seen:
+            seen.add(cell)
+            drawn.append(point)
+    axes.scatter(
+        [point.x for point in drawn],
+        [point.score for point in drawn],
+        s=46,
+        facecolor=Colour.AGENT,
+        edgecolor=Colour.PAPER,
+        linewidth=1,
+        alpha=0.85,
+        urls=[point.url for point in drawn],
+        clip_on=False,
+        zorder=3,
+    )
+    return inline_svg(figure, name, {point.url: point.title for point in drawn})
+
+
+def draw_timeline(line: Timeline, name: str, *, url: Callable[[Span], str], title: Callable[[Span], str]) -> Drawing:
+    """Draw a lane for each slot. `url` is where a bar leads, `title` what it says."""
+    with own_settings():
+        return {
+            "wide": _timeline(line, WIDE, f"{name}w", url, title),
+            "narrow": _timeline(line, NARROW, f"{name}n", url, title),
+        }
+
+
+def _timeline(
+    line: Timeline, width: float, name: str, url: Callable[[Span], str], title: Callable[[Span], str]
+) -> Markup:
+    left, right, top, bottom = (54.0, 12.0, 6.0, 24.0) if width == WIDE else (26.0, 8.0, 6.0, 24.0)
+    height = top + bottom + LANE * len(line.lanes)
+    figure = new_figure(width, height)
+    axes = figure.add_axes(
+        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+    )
+    _bare(axes)
+    length = line.length_s or 1.0
+    axes.set_xlim(0, length)
+    axes.set_ylim(len(line.lanes) - 0.5, -0.5)
+    _ticks(axes, [(at, _clock(at)) for at in _time_steps(length, 9 if width == WIDE else 3)])
+    titles: dict[str, str] = {}
+    boxes: dict[Colour, list[tuple[float, float, float, float]]] = {}
+    unit = length / (width - left - right)  # seconds a pixel
+    for row, (slot, spans) in enumerate(line.lanes.items()):
+        word = f"slot {slot}" if width == WIDE else str(slot)
+        axes.text(-8, row, word, transform=_rows(axes), ha="right", va="center", fontsize=SMALL, color=Colour.SOFT)
+        boxes.setdefault(Colour.IDLE, []).append((0, row - 0.36, length, 0.56))
+        boxes.setdefault(Colour.SETUP, []).extend(
+            (span.start, row - 0.36, span.agent - span.start, 0.56) for span in spans if span.agent > span.start
+        )
+        boxes.setdefault(Colour.GRADING, []).extend(
+            (start, row + 0.26, end - start, 0.14) for start, end in _joined(spans, unit) if start < length
+        )
+        for group in _grouped(spans, MIN_BAR[width] * unit):
+            first, last = group[0], group[-1]
+            kind = max((span.kind for span in group), key=list(Kind).index)
+            end = max(last.stop, first.agent + unit)
+            # a hair of the lane stays between two bars
+            rest = min(0.6 * unit, (end - first.agent) / 4)
+            bar = Rectangle((first.agent, row - 0.36), end - first.agent - rest, 0.56, facecolor=_BARS[kind], zorder=3)
+            bar.set_url(url(first))
+            titles[url(first)] = (
+                title(first) if len(group) == 1 else f"{title(first)} – and {len(group) - 1} more until {last.key}"
+            )
+            axes.add_artist(bar)  # which, unlike `add_patch`, does not measure each of hundreds
+    for colour, order in ((Colour.IDLE, 1), (Colour.SETUP, 2), (Colour.GRADING, 2)):
+        if boxes.get(colour):
+            axes.add_patch(PathPatch(_outline(boxes[colour]), facecolor=colour, linewidth=0, zorder=order))
+    for cut in line.cuts:
+        middle = (cut.at + cut.until) / 2
+        axes.add_patch(Rectangle((cut.at, -0.5), cut.until - cut.at, len(line.lanes), facecolor=Colour.PAPER, zorder=4))
+        axes.plot(
+            [middle, middle], [-0.5, len(line.lanes) - 0.5], color=Colour.SOFT, linewidth=1, dashes=(3, 3), zorder=5
+        )
+    return inline_svg(figure, name, titles)
+
+
+def _grouped(spans: Sequence[Span], least: float) -> Iterator[list[Span]]:
+    """Single bars, and together those that would be too narrow to be seen or hit."""
+    group: list[Span] = []
+    for span in spans:
+        # bars on both sides of a cut, or of a long wait, stay two
+        if group and span.start - group[-1].end > least:
+            yield group
+            group = []
+        group.append(span)
+        if span.stop - group[0].agent >= least:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _joined(spans: Sequence[Span], unit: float) -> Iterator[tuple[float, float]]:
+    """When trials of a slot were being graded, or waited for it; what overlaps is one."""
+    whole: tuple[float, float] | None = None
+    for start, end in sorted((span.end, span.graded) for span in spans if span.graded is not None):
+        if whole is not None and start <= whole[1] + unit / 2:
+            whole = (whole[0], max(whole[1], end))
+            continue
+        if whole is not None:
+            yield whole
+        whole = (start, end)
+    if whole is not None:
+        yield whole
+
+
+def _outline(boxes: Sequence[tuple[float, float, float, float]]) -> Outline:
+    points: list[tuple[float, float]] = []
+    codes: list[int] = []
+    for x, y, width, height in boxes:
+        points += [(x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y)]
+        codes += [int(Outline.MOVETO), *(int(Outline.LINETO),) * 3, int(Outline.CLOSEPOLY)]
+    return Outline(points, codes)
+
+
+def _bare(axes: Axes) -> None:
+    axes.set_frame_on(False)
+    axes.tick_params(length=0, pad=6, labelsize=SMALL, labelcolor=Colour.SOFT)
+    axes.set_yticks([])
+    axes.set_axisbelow(True)
+
+
+def _ticks(axes: Axes, marks: Sequence[tuple[float, str]]) -> None:
+    axes.set_xticks([at for at, _ in marks], [text for _, text in marks], fontsize=SMALL, color=Colour.SOFT)
+    axes.grid(axis="x", color=Colour.LINE, linewidth=0.8)
+
+
+def _rows(axes: Axes) -> mpl.transforms.Transform:
+    """Pixels from the left of the axes, rows from their top."""
+    shift = mpl.transforms.Affine2D().translate(axes.bbox.x0, 0)
+    return mpl.transforms.blended_transform_factory(shift, axes.transData)
+
+
+def _round_steps(most: float, count: int) -> list[float]:
+    """Round numbers from 0 on, about so many."""
+    if not most > 0 or not isfinite(most):
+        return [0.0]
+    power = 10.0 ** int(log10(most / count) - 1)
+    step = next(
+        step for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if (step := factor * power) * count >= most
+    )
+    return [index * step for index in range(int(most / step) + 1)]
+
+
+def _time_steps(length_s: float, count: int) -> list[float]:
+    units = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
+    step = next((unit for unit in units if length_s / unit <= count), None)
+    if step is None:
+        return _round_steps(length_s, count)
+    return [float(index * step) for index in range(int(length_s / step) + 1)]
+
+
+def _clock(seconds: float) -> str:
+    """How long after the start, as short as an axis needs it: `45 s`, `5 min`, `1:30 h`."""
+    whole = round(seconds)
+    if not whole:
+        return "0"
+    if whole < 60:  # noqa: PLR2004 - a minute
+        return f"{whole} s"
+    if whole < 3600:  # noqa: PLR2004 - an hour
+        return f"{whole // 60} min" if not whole % 60 else f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600} h" if not whole % 3600 else f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+def where_the_time_went(line: Timeline) -> str:
+    """Say the timeline in a sentence, which stands for it where it can't be seen."""
+    slots = len(line.lanes)
+    total = (line.agent_s + line.setup_s + line.idle_s) or 1.0
+    shares = (("agents", line.agent_s), ("set-up", line.setup_s), ("idle", line.idle_s))
+    told = ", ".join(f"{name} {value / total * 100:.0f} %" for name, value in shares)
+    beside = f"; grading, beside the agents, {duration(line.grading_s)} in all" if line.grading_s else ""
+    rests = f"; {duration(sum(cut.rest_s for cut in line.cuts))} of rest cut out" if line.cuts else ""
+    return f"{slots} {'slot' if slots == 1 else 'slots'} for {duration(line.length_s)}: {told}{beside}{rests}"

@@ -1,0 +1,172 @@
+"""The rows of a report's table of tasks, and the addresses of what they lead to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from pinchbench.report.html.safe import safe_line
+from pinchbench.results.statistics import ROUNDING, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.past_run import PastRun
+
+STATES = ("failed", "ungraded", "left_out", "passed")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialRow:
+    """A trial in the table. `state` is one of `passed`, `failed`, `ungraded`, `left_out`."""
+
+    name: str
+    href: str
+    state: str
+    reason: str
+    score: float | None
+    time_s: float | None
+    tokens: int
+    cost_usd: float
+    attempts: int
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRow:
+    """A task in the table, with its trials.
+
+    `states` counts those of its trials, the worst first; `rank` is the share of trials that passed, less than 0 where
+    none has a score.
+    """
+
+    task_id: str
+    anchor: str
+    category: str
+    grading: str
+    score: float | None
+    low: float | None
+    high: float | None
+    states: tuple[tuple[str, int], ...]
+    rank: float
+    scored: int
+    passed: int
+    time_s: float | None
+    tokens: int
+    cost_usd: float
+    trials: tuple[TrialRow, ...]
+
+
+def ended_trials(run: PastRun) -> list[TrialKey]:
+    """The trials that have a page: those that have ended at least once."""
+    return [key for key in _in_order(run) if key in run.attempts]
+
+
+def _in_order(run: PastRun) -> list[TrialKey]:
+    """The plan, each task's trials together."""
+    place = {task_id: number for number, task_id in enumerate(dict.fromkeys(key.task_id for key in run.facts.keys))}
+    return sorted(run.facts.keys, key=lambda key: (place[key.task_id], key.repetition))
+
+
+def anchor_of(prefix: str, key: TrialKey) -> str:
+    """Name the page of a trial; `prefix` is that of its run in a page of several."""
+    return f"{prefix}trial/{safe_line(key)}"
+
+
+def href(anchor: str) -> str:
+    """Link to an anchor."""
+    return "#" + quote(anchor, safe="/@")
+
+
+def task_rows(run: PastRun, prefix: str) -> tuple[TaskRow, ...]:
+    """Give a row for each task, in the plan's order."""
+    keys: dict[str, list[TrialKey]] = {}
+    for key in _in_order(run):
+        keys.setdefault(key.task_id, []).append(key)
+    return tuple(_task(run, prefix, task_id, own) for task_id, own in keys.items())
+
+
+def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> TaskRow:
+    trials = tuple(_trial(run, prefix, key) for key in keys)
+    facts = run.facts.tasks.get(task_id)
+    scores = [trial.score for trial in trials if trial.score is not None]
+    score = estimate([scores])
+    states = Counter(trial.state for trial in trials)
+    times = [trial.time_s for trial in trials if trial.time_s is not None]
+    return TaskRow(
+        task_id=safe_line(task_id),
+        anchor=f"{prefix}task/{safe_line(task_id)}",
+        category=safe_line(facts.category) if facts is not None else "",
+        grading=facts.grading_type.value if facts is not None else "",
+        score=score.mean,
+        low=score.low,
+        high=score.high,
+        states=tuple((state, states[state]) for state in STATES if states[state]),
+        rank=states["passed"] / len(trials) if scores else -1.0,
+        scored=len(scores),
+        passed=states["passed"],
+        time_s=sum(times) / len(times) if times else None,
+        tokens=sum(trial.tokens for trial in trials),
+        cost_usd=sum(trial.cost_usd for trial in trials),
+        trials=trials,
+    )
+
+
+def _trial(run: PastRun, prefix: str, key: TrialKey) -> TrialRow:
+    attempts = run.attempts.get(key)
+    if attempts is None:
+        return TrialRow(
+            name=safe_line(key),
+            href="",
+            state="left_out",
+            reason="not run",
+            score=None,
+            time_s=None,
+            tokens=0,
+            cost_usd=0.0,
+            attempts=0,
+            note="",
+        )
+    one = attempts.counting
+    grade = run.grades.get(key)
+    score = run.score(key)
+    return TrialRow(
+        name=safe_line(key),
+        href=href(anchor_of(prefix, key)),
+        state=_state(run, one, score),
+        reason=_reason(one, grade, score),
+        score=score,
+        time_s=one.execution_time_s,
+        tokens=one.usage.total_tokens,
+        cost_usd=one.usage.cost_usd,
+        attempts=len(attempts.outcomes),
+        note=_note(one, grade, score),
+    )
+
+
+def _state(run: PastRun, one: Outcome, score: float | None) -> str:
+    if not one.reason.counts:
+        return "left_out"
+    if score is None:
+        return "ungraded"
+    return "passed" if score >= run.pass_threshold - ROUNDING else "failed"
+
+
+def _reason(one: Outcome, grade: Grade | None, score: float | None) -> str:
+    """What became of it, and why it has no score where it should have one."""
+    if not one.reason.counts or score is not None:
+        return one.reason.value
+    if grade is None:
+        return f"{one.reason.value}, not graded yet"
+    return f"{one.reason.value}, {grade.ungraded.value if grade.ungraded is not None else 'grader_bug'}"
+
+
+def _note(one: Outcome, grade: Grade | None, score: float | None) -> str:
+    if one.note:
+        return safe_line(one.note, 300)
+    if one.reason.counts and score is None and grade is not None and grade.notes:
+        return safe_line(grade.notes[0], 300)
+    return ""

@@ -1,0 +1,41 @@
+"""Text from outside made safe for a web page: nothing hidden, nothing that reorders, nothing that ends a script (pure)."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+# colours and styles of a terminal say nothing on a page
+_STYLES = re.compile(r"\x1b\[[0-9;:]*m")
+_ENDS = re.compile("\r\n?|\u2028|\u2029")
+# controls, Unicode's Bidi_Control, what has no width and hides in a word, and surrogates, which no encoding has
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
+)
+_SPACES = re.compile(r"\s+")
+_PICTURES = 0x2400  # Unicode's pictures of the control characters
+
+
+def safe_text(text: str) -> str:
+    """Text of several lines in which each character that can't be seen is named: `␀`, `‹U+202E›`."""
+    return _UNSAFE.sub(_named, _ENDS.sub("\n", _STYLES.sub("", text)))
+
+
+def safe_line(text: object, width: int = 0) -> str:
+    """One such line; cut to `width` characters with an ellipsis, if one is given."""
+    line = _SPACES.sub(" ", safe_text(str(text))).strip()
+    return line if not width or len(line) <= width else line[: max(0, width - 1)] + "…"
+
+
+def script_json(value: object) -> str:
+    """JSON that stays inside its `<script>`, whatever the text in it says."""
+    text = msgspec.json.encode(value).decode()
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _named(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:  # noqa: PLR2004 - the first that is no control
+        return chr(_PICTURES + code)
+    return "␡" if code == 0x7F else f"‹U+{code:04X}›"  # noqa: PLR2004 - DEL

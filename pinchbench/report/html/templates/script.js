@@ -1,0 +1,283 @@
+"use strict";
+// What a page can do: change its theme, sort and filter its tables, show the page of a trial. Text from a run is only
+// ever set as text.
+(() => {
+  const root = document.documentElement;
+  root.classList.add("js");
+  const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
+
+  function make(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value != null && value !== "") element.setAttribute(name, value);
+    }
+    element.append(...children.flat(Infinity).filter((child) => child != null && child !== ""));
+    return element;
+  }
+
+  // Theme: remembered where the browser lets a page remember
+  const KEY = "pinchbench-theme";
+  function setTheme(choice) {
+    if (choice === "light" || choice === "dark") root.dataset.theme = choice;
+    else delete root.dataset.theme;
+    for (const button of all("[data-theme-choice]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.themeChoice === (root.dataset.theme || "auto")));
+    }
+  }
+  let remembered = null;
+  try { remembered = localStorage.getItem(KEY); } catch { /* a page from a file may have no storage */ }
+  setTheme(remembered);
+  for (const button of all("[data-theme-choice]")) {
+    button.addEventListener("click", () => {
+      setTheme(button.dataset.themeChoice);
+      try { localStorage.setItem(KEY, button.dataset.themeChoice); } catch { /* as above */ }
+    });
+  }
+
+  // Tables: a head's button sorts by its column, and turns the order when pressed again; empty cells stay last
+  const words = new Intl.Collator("en", { numeric: true });
+  function valueOf(row, column, kind) {
+    const cell = (row.tagName === "TBODY" ? row.rows[0] : row).cells[column];
+    const text = cell.dataset.value ?? cell.textContent.trim();
+    return kind === "number" ? (text === "" ? NaN : Number(text)) : text;
+  }
+  function sortBy(table, head) {
+    const kind = head.dataset.sort;
+    const now = head.getAttribute("aria-sort");
+    const other = { ascending: "descending", descending: "ascending" };
+    const order = other[now] || head.dataset.first;
+    for (const one of all("th[aria-sort]", table)) one.setAttribute("aria-sort", one === head ? order : "none");
+    const sign = order === "ascending" ? 1 : -1;
+    const column = head.cellIndex;
+    const parent = table.dataset.rows === "bodies" ? table : table.tBodies[0];
+    const rows = Array.from(table.dataset.rows === "bodies" ? table.tBodies : parent.rows);
+    const keyed = rows.map((row) => [valueOf(row, column, kind), row]);
+    const isEmpty = (value) => value === "" || Number.isNaN(value);
+    keyed.sort(([a], [b]) => {
+      if (isEmpty(a) || isEmpty(b)) return isEmpty(a) - isEmpty(b);
+      return sign * (kind === "number" ? a - b : words.compare(a, b));
+    });
+    parent.append(...keyed.map(([, row]) => row));
+  }
+  for (const table of all("table[data-sortable]")) {
+    for (const head of all("th[data-sort]", table)) {
+      head.firstElementChild.addEventListener("click", () => sortBy(table, head));
+    }
+  }
+
+  // Tasks: filters, and their trials folded away
+  function unfold(body, isOpen) {
+    body.classList.toggle("open", isOpen);
+    body.querySelector(".unfold").setAttribute("aria-expanded", String(isOpen));
+  }
+  for (const card of all(".tasks")) {
+    const form = card.querySelector(".controls");
+    const bodies = Array.from(card.querySelector("table").tBodies);
+    const texts = new Map();
+    const filter = () => {
+      const text = form.elements.text.value.trim().toLowerCase();
+      const category = form.elements.category.value;
+      const state = form.elements.state.value;
+      let shown = 0;
+      for (const body of bodies) {
+        if (text && !texts.has(body)) texts.set(body, body.textContent.toLowerCase());
+        const fits = (!category || body.dataset.category === category)
+          && (!state || body.dataset.states.split(" ").includes(state))
+          && (!text || texts.get(body).includes(text));
+        body.hidden = !fits;
+        shown += fits;
+      }
+      const noun = bodies.length === 1 ? "task" : "tasks";
+      card.querySelector(".shown").textContent = shown === bodies.length ? `${shown} ${noun}` : `${shown} of ${bodies.length} ${noun}`;
+      card.querySelector(".nothing").hidden = shown > 0;
+    };
+    form.hidden = false;
+    form.addEventListener("input", filter);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    const toggle = form.querySelector(".all-unfold");
+    toggle.addEventListener("click", () => {
+      const isOpen = toggle.textContent === "unfold all";
+      for (const body of bodies) unfold(body, isOpen);
+      toggle.textContent = isOpen ? "fold all" : "unfold all";
+    });
+    card.querySelector("table").addEventListener("click", (event) => {
+      const row = event.target.closest("tr.task");
+      if (row && !event.target.closest("a")) unfold(row.parentElement, !row.parentElement.classList.contains("open"));
+    });
+    filter();
+  }
+
+  // Long text is cut, with a way to see all
+  const MOST_CHARACTERS = 3000;
+  const MOST_LINES = 30;
+  function longText(tag, className, text) {
+    const lines = text.split("\n", MOST_LINES + 1);
+    const start = lines.slice(0, MOST_LINES).join("\n").slice(0, MOST_CHARACTERS);
+    if (start.length >= text.length - 200) return [make(tag, { class: className }, text)];
+    const shown = make(tag, { class: className }, start + " …");
+    const button = make("button", { type: "button" }, `show all (${text.length.toLocaleString("en")} characters)`);
+    const more = make("p", { class: "more" }, button);
+    button.addEventListener("click", () => { shown.textContent = text; more.remove(); });
+    return [shown, more];
+  }
+  function fold(summary, isOpen, ...children) {
+    return make("details", { class: "fold", open: isOpen }, make("summary", {}, summary), ...children);
+  }
+  const badge = (text, kind) => make("span", { class: `badge ${kind}` }, text);
+  const number = (score) => (score == null ? "–" : score.toFixed(2));
+  const card = (title, small, ...children) =>
+    make("section", { class: "card" }, make("h2", {}, title, small ? make("small", {}, small) : null), ...children);
+
+  function facts(pairs) {
+    return make("dl", { class: "facts" }, pairs.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  }
+  function points(breakdown) {
+    if (!breakdown.length) return null;
+    return make("div", { class: "points" }, breakdown.map(([name, value]) => {
+      const bar = make("i");
+      bar.style.width = `${Math.max(0, Math.min(1, value)) * 100}%`;
+      return [make("span", {}, name), make("span", { class: "meter" }, bar), make("span", {}, number(value))];
+    }));
+  }
+  const list = (notes) => (notes.length ? make("ul", {}, notes.map((note) => make("li", {}, note))) : null);
+
+  function gradePart(title, part, ...more) {
+    const head = make("h3", {}, make("span", {}, title), make("span", {}, part.score == null ? part.ungraded || "no score" : number(part.score)));
+    return make("div", { class: "part" }, head, points(part.breakdown), list(part.notes), more);
+  }
+  function grade(told) {
+    if (!told) return card("Grade", "", make("p", { class: "soft" }, "Nobody has graded this trial."));
+    const parts = [];
+    if (told.check) parts.push(gradePart("Check", told.check, make("p", { class: "faint" }, `took ${told.check.time}`)));
+    if (told.judge) {
+      const judge = told.judge;
+      const votes = judge.votes.length > 1 ? `votes ${judge.votes.map(number).join(", ")} (spread ${number(judge.spread)}); ` : "";
+      parts.push(gradePart("Judge", judge,
+        make("p", { class: "faint" }, `${judge.model || "no judge"}: ${votes}${judge.spent}`),
+        judge.reply ? fold("the judge’s own text", false, ...longText("pre", "output", judge.reply)) : null));
+    }
+    const own = told.check || told.judge ? [] : [list(told.notes)];
+    return card("Grade", `${told.type}, ${told.score == null ? `ungraded: ${told.ungraded}` : number(told.score)}`, parts, own);
+  }
+
+  const WHO = { user: "User", assistant: "Model", tool: "Tool", note: "A line that could not be read" };
+  function call(one) {
+    const summary = make("span", {}, make("code", {}, one.name), one.brief ? ` ${one.brief}` : "", " ",
+      one.error ? badge("error", "bad") : null, one.result === undefined ? badge("no answer", "warn") : null,
+      one.after ? make("span", { class: "faint" }, ` ${one.after}`) : null);
+    const result = one.result === undefined ? [] : [make("p", { class: "label" }, "answer"),
+      ...longText("pre", one.error ? "output failed" : "output", one.result || "(empty)")];
+    return fold(summary, false, make("p", { class: "label" }, "arguments"), ...longText("pre", "output", one.arguments), ...result);
+  }
+  function message(one, who) {
+    const head = make("header", {}, make("b", {}, who), one.tool, one.after, one.used, one.is_error ? badge("error", "bad") : null);
+    for (const child of Array.from(head.childNodes)) {
+      if (child.nodeType === Node.TEXT_NODE) child.replaceWith(make("span", {}, child.textContent));
+    }
+    return make("div", { class: `message ${one.role}` }, head,
+      one.thinking ? fold("thinking", false, ...longText("div", "text soft", one.thinking)) : null,
+      one.text ? longText(one.role === "tool" || one.role === "note" ? "pre" : "div", one.role === "tool" || one.role === "note" ? "output" : "text", one.text) : null,
+      one.calls.map(call),
+      one.error ? make("p", { class: "error" }, one.error) : null,
+      one.stop && !["stop", "toolUse", "end_turn", "error"].includes(one.stop) ? make("p", { class: "warn" }, `stopped: ${one.stop}`) : null);
+  }
+  function conversation(told) {
+    const children = told.sessions.flatMap((session, index) => {
+      const turns = session.filter((one) => one.role === "user").length;
+      let turn = 0;
+      const messages = session.map((one) => {
+        const again = one.role === "user" && turns > 1 ? `, turn ${turn += 1}` : "";
+        return message(one, WHO[one.role] + again);
+      });
+      return told.sessions.length > 1 ? [make("div", { class: "session" }, `session ${index + 1}`), ...messages] : messages;
+    });
+    const count = told.sessions.reduce((sum, session) => sum + session.length, 0);
+    const every = make("button", { type: "button", class: "plain controls" }, "unfold all");
+    const section = card("Conversation", count ? `${count} messages` : "", told.cut ? make("p", { class: "notice" }, told.cut) : null, children);
+    every.addEventListener("click", () => {
+      const isOpen = every.textContent === "unfold all";
+      for (const one of all("details", section)) one.open = isOpen;
+      every.textContent = isOpen ? "fold all" : "unfold all";
+    });
+    if (count) section.querySelector("h2").append(every);
+    return section;
+  }
+  function attempts(told) {
+    if (told.attempts.length < 2) return null;
+    const head = ["", "became", "time", "cost", "why"].map((name) => make("th", { scope: "col" }, name));
+    const rows = told.attempts.map((one) => make("tr", {},
+      make("th", { scope: "row" }, `attempt ${one.number}`, one.chosen ? [" ", badge("shown here", "")] : null),
+      make("td", {}, one.reason, one.counts ? null : make("div", { class: "faint" }, "says nothing about the model")),
+      make("td", { class: "nowrap" }, one.time), make("td", {}, one.cost),
+      make("td", {}, one.note, make("div", { class: "faint" }, make("code", {}, one.folder)))));
+    return card("Attempts", "", make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows))));
+  }
+  function trialPage(told, state) {
+    const link = (anchor, text) => (anchor ? make("a", { href: `#${encodeURIComponent(anchor).replaceAll("%2F", "/").replaceAll("%40", "@")}` }, text) : null);
+    const home = told.anchor.replace(/trial\/.*$/s, "task/") + told.title.replace(/@\d+$/, "");
+    return [
+      make("div", { class: "trial-head" },
+        make("span", { class: "back" }, link(home, "← all tasks")),
+        make("nav", { class: "ways back", "aria-label": "Trials" }, link(told.before, "previous trial"), link(told.after, "next trial")),
+        make("h1", { tabindex: "-1" }, told.title),
+        state),
+      told.notes.map((note) => make("p", { class: "notice" }, note)),
+      make("div", { class: "pair" }, card("Facts", "", facts(told.facts)), grade(told.grade)),
+      attempts(told),
+      conversation(told),
+      told.stderr.text ? card("stderr", told.stderr.left_out ? `the last of it; ${told.stderr.left_out.toLocaleString("en")} bytes before it are left out` : "",
+        ...longText("pre", "output", told.stderr.text)) : null,
+      make("p", { class: "faint" }, "Its files: ", make("code", {}, told.folder)),
+    ].flat().filter(Boolean);
+  }
+
+  // Addresses: `#trial/…` shows a trial, `#task/…` its row, all else the overview
+  const overview = document.getElementById("overview");
+  const place = document.getElementById("trial");
+  if (!overview || !place) return;
+  const data = new Map(all("script.trial-data").map((script) => [script.dataset.anchor, script]));
+  const links = new Map(all("tr.trial a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
+  const title = document.title;
+  let left = 0; // how far the overview was scrolled
+  function route() {
+    let anchor = location.hash.slice(1);
+    try { anchor = decodeURIComponent(anchor); } catch { /* as it stands */ }
+    const script = data.get(anchor) || data.get(anchor.replace(/@1$/, ""));
+    if (script) {
+      if (place.hidden) left = scrollY;
+      const told = JSON.parse(script.textContent);
+      const row = links.get(told.anchor)?.closest("tr");
+      const state = row ? Array.from(row.querySelector(".status").childNodes, (node) => node.cloneNode(true)) : [];
+      place.replaceChildren(...trialPage(told, state));
+      overview.hidden = true;
+      place.hidden = false;
+      document.title = `${told.title} · ${title}`;
+      scrollTo(0, 0);
+      place.querySelector("h1").focus({ preventScroll: true });
+      return;
+    }
+    const wasTrial = !place.hidden;
+    place.hidden = true;
+    place.replaceChildren();
+    overview.hidden = false;
+    document.title = title;
+    for (const body of all("tbody.marked")) body.classList.remove("marked");
+    const target = document.getElementById(anchor);
+    if (target && target.tagName === "TBODY") {
+      target.hidden = false;
+      target.classList.add("marked");
+      unfold(target, true);
+      target.scrollIntoView({ block: "center" });
+    } else if (target) target.scrollIntoView();
+    else if (wasTrial) scrollTo(0, left);
+  }
+  addEventListener("hashchange", route);
+  route();
+
+  // Paper can't be unfolded
+  addEventListener("beforeprint", () => {
+    for (const details of all("details", place)) details.open = true;
+    for (const button of all(".more button", place)) button.click();
+  });
+})();

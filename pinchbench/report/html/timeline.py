@@ -1,0 +1,141 @@
+"""When each slot did what, on an axis on which long rests of the whole run are cut out (pure)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from math import fsum, isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+
+LONG_REST_S = 300.0  # in which no slot did anything: between a run's end and its resumption
+REST_SHARE = 0.02  # of the axis is left of such a rest
+
+
+class Kind(StrEnum):
+    """What became of an attempt, as its bar shows it."""
+
+    DONE = "done"
+    FAILED = "not passed"
+    LEFT_OUT = "says nothing about the model"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """One attempt at a trial in its slot. All in seconds on the axis: `start <= agent <= end`.
+
+    `agent` is when the agent began, `stop` when it had ended. `graded` is None where its grade came after the run, or
+    never.
+    """
+
+    key: TrialKey
+    attempt: int
+    slot: int
+    kind: Kind
+    start: float
+    agent: float
+    stop: float
+    end: float
+    graded: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cut:
+    """A rest of the whole run: where it is on the axis, and how long it was, in seconds."""
+
+    at: float
+    until: float
+    rest_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeline:
+    """The attempts by slot in the order of time. `length_s` is that of the axis; the others are sums over slots."""
+
+    lanes: Mapping[int, tuple[Span, ...]]
+    cuts: tuple[Cut, ...]
+    length_s: float
+    agent_s: float
+    setup_s: float
+    grading_s: float
+    idle_s: float
+
+
+def timeline(
+    attempts: Iterable[tuple[Outcome, Kind]], grades: Mapping[tuple[TrialKey, int], Grade], *, end: float | None
+) -> Timeline | None:
+    """Lay out all attempts of a run. `end` is when it ended, in seconds since the epoch; None where nobody knows.
+
+    None when no attempt says when it was.
+    """
+    timed = [(one, kind) for one, kind in attempts if 0 < one.started_at <= one.ended_at and isfinite(one.ended_at)]
+    if not timed:
+        return None
+    on_axis, cuts = _axis([(one.started_at, one.ended_at) for one, _ in timed])
+    lanes: dict[int, list[Span]] = defaultdict(list)
+    for one, kind in sorted(timed, key=lambda pair: (pair[0].started_at, pair[0].key, pair[0].attempt)):
+        grade = grades.get((one.key, one.attempt))
+        lanes[one.slot].append(_span(one, kind, on_axis, None if grade is None else grade.graded_at, end))
+    spans = [span for lane in lanes.values() for span in lane]
+    length_s = max(span.end for span in spans)
+    cut_s = fsum(cut.until - cut.at for cut in cuts)
+    busy_s = fsum(span.end - span.start for span in spans)
+    return Timeline(
+        lanes={slot: tuple(lanes[slot]) for slot in sorted(lanes)},
+        cuts=tuple(cuts),
+        length_s=length_s,
+        agent_s=fsum(span.stop - span.agent for span in spans),
+        setup_s=fsum(span.agent - span.start for span in spans),
+        grading_s=fsum(span.graded - span.end for span in spans if span.graded is not None),
+        idle_s=max(0.0, (length_s - cut_s) * len(lanes) - busy_s),
+    )
+
+
+def _span(
+    one: Outcome, kind: Kind, on_axis: Callable[[float], float], graded_at: float | None, end: float | None
+) -> Span:
+    start, stop = on_axis(one.started_at), on_axis(one.ended_at)
+    agent = min(stop, start + max(0.0, one.setup_s))
+    graded = None
+    if graded_at is not None and graded_at >= one.ended_at and (end is None or graded_at <= end):
+        graded = on_axis(graded_at)
+    return Span(
+        key=one.key,
+        attempt=one.attempt,
+        slot=one.slot,
+        kind=kind,
+        start=start,
+        agent=agent,
+        stop=min(stop, agent + max(0.0, one.execution_time_s)),
+        end=stop,
+        graded=graded,
+    )
+
+
+def _axis(spans: Sequence[tuple[float, float]]) -> tuple[Callable[[float], float], list[Cut]]:
+    """Map times of day to the axis: it begins with the first span, and long rests take little of it."""
+    ordered = sorted(spans)
+    first = until = ordered[0][0]
+    rests: list[tuple[float, float]] = []
+    for start, end in ordered:
+        if start - until > LONG_REST_S:
+            rests.append((until, start))
+        until = max(until, end)
+    busy_s = until - first - fsum(end - start for start, end in rests)
+    kept_s = max(1.0, REST_SHARE * busy_s)
+
+    def on_axis(at: float) -> float:
+        lost = 0.0
+        for start, end in rests:
+            if at >= end:
+                lost += end - start - kept_s
+            elif at > start:
+                lost += (at - start) * (1 - kept_s / (end - start))
+        return at - first - lost
+
+    return on_axis, [Cut(at=on_axis(start), until=on_axis(end), rest_s=end - start) for start, end in rests]

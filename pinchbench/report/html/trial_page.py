@@ -1,0 +1,316 @@
+"""What the page of one trial shows, as JSON for the page's script: its facts, its grade, its conversation."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.errors import ResultsError
+from pinchbench.report.html.safe import safe_line, safe_text
+from pinchbench.report.text import amount, duration, many
+from pinchbench.results.conversation import Role, read_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey
+    from pinchbench.results.conversation import Message, ToolCall
+    from pinchbench.results.past_run import PastRun
+
+TRIAL_BYTES = 1_000_000  # of a transcript; what is beyond is cut out of its longest texts
+STDERR_BYTES = 20_000  # the last of it, where an error is told
+MOST_MESSAGES = 4_000  # of a trial; of more, the first and the last half are shown
+LEAST_TEXT = 300  # characters that are left of a text that is cut
+MOST_NOTES = 50
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where a trial is in the page: its anchor, and the anchors of its neighbours (empty where it has none)."""
+
+    anchor: str
+    before: str = ""
+    after: str = ""
+
+
+def fair_share(sizes: Sequence[int], most: int) -> int:
+    """The largest size so that all, cut to it, are no more than `most` together."""
+    left = most
+    for count, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        if size * count > left:
+            return left // count
+        left -= size
+    return max(sizes, default=0)
+
+
+def transcript_of(run: PastRun, outcome: Outcome) -> Path:
+    """Where the transcript of an attempt is, or would be."""
+    return _evidence(run, outcome) / "transcript.jsonl"
+
+
+def size_of(path: Path) -> int:
+    """Of a file, in bytes; 0 where it can't be read. Blocks."""
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
+
+
+def trial_json(
+    run: PastRun, key: TrialKey, place: Place, grades: Mapping[tuple[TrialKey, int], Grade], *, most_bytes: int
+) -> Json:
+    """Gather what is known of a trial that has ended at least once. Blocks.
+
+    `grades` are those of the run's attempts; `most_bytes` bounds the transcript.
+    """
+    attempts = run.attempts[key]
+    counting = attempts.counting
+    grade = grades.get((key, counting.attempt)) or run.grades.get(key)
+    transcript = transcript_of(run, counting)
+    return {
+        "anchor": place.anchor,
+        "before": place.before,
+        "after": place.after,
+        "title": safe_line(key),
+        "facts": _facts(run, counting),
+        "notes": _notes(counting),
+        "grade": None if grade is None else _grade(grade),
+        "attempts": [_attempt(run, one, one is counting) for one in attempts.outcomes],
+        "stderr": _tail(_evidence(run, counting) / "stderr.log"),
+        "folder": safe_line(_evidence(run, counting)),
+        **_conversation(transcript, counting, most_bytes),
+    }
+
+
+def _evidence(run: PastRun, outcome: Outcome) -> Path:
+    evidence = PurePosixPath(outcome.evidence)
+    # a journal of who knows whom must not lead out of its run
+    is_inside = evidence.parts and not evidence.is_absolute() and ".." not in evidence.parts
+    return run.files.folder / evidence if is_inside else run.files.trial(outcome.key, outcome.attempt)
+
+
+def _facts(run: PastRun, one: Outcome) -> list[tuple[str, str]]:
+    usage = one.usage
+    used = f"{amount(usage.total_tokens)} tokens ({amount(usage.input_tokens)} in, {amount(usage.output_tokens)} out"
+    cached = f", {amount(usage.cache_read_tokens)} from the cache)" if usage.cache_read_tokens else ")"
+    task = run.facts.tasks.get(one.key.task_id)
+    facts = [
+        ("Category", task.category if task is not None else ""),
+        ("Ended as", one.reason.value),
+        ("Agent’s time", f"{duration(one.execution_time_s)} of {duration(one.timeout_s)}"),
+        ("Set-up", duration(one.setup_s)),
+        ("Used", used + cached),
+        ("Cost", f"${usage.cost_usd:.4f}"),
+        ("Calls", f"{many(usage.requests, 'model call')}, {many(one.tool_calls, 'tool call')}"),
+        ("Model", ", ".join(one.models)),
+        (
+            "CPU, memory",
+            f"{duration(one.cpu_s)}, {one.peak_rss_bytes / 1e6:.0f} MB at most" if one.peak_rss_bytes else "",
+        ),
+        ("Slot", str(one.slot)),
+        ("Exit code", "" if one.exit_code is None else str(one.exit_code)),
+        ("Workspace", one.workspace),
+    ]
+    return [(name, safe_line(value, 400)) for name, value in facts if value]
+
+
+def _notes(one: Outcome) -> list[str]:
+    notes = [one.note] if one.note else []
+    if one.rate_limits:
+        notes.append(f"The provider refused {many(one.rate_limits, 'call')} for their rate (429).")
+    if one.damaged_lines:
+        notes.append(f"{many(one.damaged_lines, 'line')} of the transcript could not be read.")
+    if one.asleep_s:
+        notes.append(f"The machine slept {duration(one.asleep_s)} meanwhile; that is in no other time.")
+    if one.leftovers:
+        notes.append("Still running when the agent had ended, and ended then: " + "; ".join(one.leftovers[:5]))
+    if one.not_kept:
+        notes.append("Not kept of the workspace: " + "; ".join(one.not_kept[:5]))
+    return [safe_line(note, 1000) for note in notes]
+
+
+def _grade(grade: Grade) -> Json:
+    return {
+        "type": grade.grading_type.value,
+        "score": grade.score,
+        "ungraded": grade.ungraded.value if grade.ungraded is not None else "",
+        "notes": _lines(grade.notes),
+        "check": None if grade.check is None else _check(grade.check),
+        "judge": None if grade.judge is None else _judge(grade.judge),
+    }
+
+
+def _check(check: CheckGrade) -> Json:
+    return {
+        "score": check.score,
+        "ungraded": check.ungraded.value if check.ungraded is not None else "",
+        "breakdown": _breakdown(check.breakdown),
+        "notes": _lines(check.notes),
+        "time": duration(check.duration_s),
+    }
+
+
+def _judge(judge: JudgeGrade) -> Json:
+    cost = "cost not told" if judge.cost_usd is None else f"${judge.cost_usd:.4f}"
+    calls = many(judge.calls, "call") + (f", {judge.cached} from the cache" if judge.cached else "")
+    return {
+        "score": judge.score,
+        "ungraded": judge.ungraded.value if judge.ungraded is not None else "",
+        "breakdown": _breakdown(judge.breakdown),
+        "notes": _lines(judge.notes),
+        "model": safe_line(judge.model, 200),
+        "votes": list(judge.votes),
+        "spread": judge.spread,
+        "spent": f"{calls}, {amount(judge.usage.total_tokens)} tokens, {cost}, {duration(judge.latency_s)}",
+        "reply": safe_text(judge.reply[:STDERR_BYTES]),
+    }
+
+
+def _breakdown(points: Mapping[str, float]) -> list[tuple[str, float]]:
+    return [(safe_line(name, 200), value) for name, value in points.items()]
+
+
+def _lines(notes: Sequence[str]) -> list[str]:
+    return [safe_text(note[:4000]) for note in notes[:MOST_NOTES]]
+
+
+def _attempt(run: PastRun, one: Outcome, is_counting: bool) -> Json:
+    return {
+        "number": one.attempt,
+        "reason": one.reason.value,
+        "counts": one.reason.counts,
+        "chosen": is_counting,
+        "time": duration(one.execution_time_s),
+        "cost": f"${one.usage.cost_usd:.4f}",
+        "note": safe_line(one.note, 1000),
+        "folder": safe_line(_evidence(run, one)),
+    }
+
+
+def _tail(path: Path) -> Json:
+    """The end of a log. A file that is not there is empty."""
+    try:
+        if not path.is_file():
+            return {"text": "", "left_out": 0}
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - STDERR_BYTES))
+            text = file.read(STDERR_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        return {"text": f"{path.name} can't be read: {error.strerror}.", "left_out": 0}
+    return {"text": safe_text(text), "left_out": max(0, size - STDERR_BYTES)}
+
+
+def _conversation(transcript: Path, outcome: Outcome, most_bytes: int) -> Json:
+    where = {"transcript": safe_line(transcript), "sessions": [], "cut": "", "is_left_out": False}
+    size = size_of(transcript)
+    if not size:
+        return {**where, "cut": "There is no transcript."}
+    if most_bytes < min(size, LEAST_TEXT):
+        return {
+            **where,
+            "is_left_out": True,
+            "cut": f"Left out of this page, which would be too large: {where['transcript']}",
+        }
+    try:
+        messages = read_conversation(transcript)
+    except ResultsError as error:
+        return {**where, "cut": safe_line(error)}
+    cuts = []
+    if len(messages) > MOST_MESSAGES:
+        cuts.append(f"{len(messages) - MOST_MESSAGES} messages in the middle")
+        messages = messages[: MOST_MESSAGES // 2] + messages[-MOST_MESSAGES // 2 :]
+    texts = [len(text) for one in messages for text in _texts(one)]
+    least = max(LEAST_TEXT, fair_share(texts, min(most_bytes, TRIAL_BYTES)))
+    if max(texts, default=0) > least:
+        cuts.append("parts of long texts")
+    began = outcome.started_at + outcome.setup_s
+    return {
+        **where,
+        "sessions": _sessions(messages, began, least),
+        "cut": f"Not all is shown here: {' and '.join(cuts)} are left out. The whole is in {where['transcript']}"
+        if cuts
+        else "",
+    }
+
+
+def _texts(one: Message) -> list[str]:
+    return [one.text, one.thinking, *(_arguments(call) for call in one.calls)]
+
+
+def _arguments(call: ToolCall) -> str:
+    try:
+        return msgspec.json.format(msgspec.json.encode(call.arguments), indent=2).decode()
+    except (ValueError, TypeError, RecursionError):
+        return "(arguments that can't be written as JSON)"
+
+
+def _sessions(messages: Sequence[Message], began: float, most: int) -> list[list[Json]]:
+    """The messages by session; a tool's answer stands with its call."""
+    sessions: dict[int, list[Json]] = {}
+    waiting: dict[tuple[int, str], list[Json]] = {}
+    for one in messages:
+        session = sessions.setdefault(one.session, [])
+        if one.role is Role.TOOL and (open_calls := waiting.get((one.session, one.call_id))):
+            open_calls.pop(0).update(result=_cut(one.text, most), error=one.is_error, after=_after(one.at, began))
+            continue
+        calls = [_call(call, most) for call in one.calls]
+        for call, shown in zip(one.calls, calls, strict=True):
+            waiting.setdefault((one.session, call.id), []).append(shown)
+        session.append(_message(one, began, most, calls))
+    return list(sessions.values())
+
+
+def _message(one: Message, began: float, most: int, calls: list[Json]) -> Json:
+    used = f"{amount(one.usage.total_tokens)} tokens" if one.usage.total_tokens else ""
+    return {
+        "role": one.role.value,
+        "text": _cut(one.text, most),
+        "thinking": _cut(one.thinking, most),
+        "calls": calls,
+        "tool": safe_line(one.tool, 200),
+        "is_error": one.is_error,
+        "model": safe_line(one.model, 200),
+        "stop": safe_line(one.stop, 100),
+        "error": safe_text(one.error[:4000]),
+        "after": _after(one.at, began),
+        "used": used,
+    }
+
+
+def _call(call: ToolCall, most: int) -> Json:
+    return {"name": safe_line(call.name, 200), "arguments": _cut(_shortest(call), most), "brief": _brief(call)}
+
+
+def _shortest(call: ToolCall) -> str:
+    """A single text argument is shown as it is: a command is easier to read without JSON's quotes."""
+    values = list(call.arguments.items())
+    if len(values) == 1 and isinstance(values[0][1], str):
+        return f"{values[0][0]}: {values[0][1]}" if "\n" not in values[0][1] else f"{values[0][0]}:\n{values[0][1]}"
+    return _arguments(call)
+
+
+def _brief(call: ToolCall) -> str:
+    """One line of what a call is about: its first text argument."""
+    told = next((value for value in call.arguments.values() if isinstance(value, str) and value.strip()), "")
+    return safe_line(told[:400], 120)
+
+
+def _after(at: float | None, began: float) -> str:
+    if at is None or not began or not 0 <= (seconds := at - began) < 1e7:  # noqa: PLR2004 - a clock that was set
+        return ""
+    return f"+{duration(seconds)}"
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return safe_text(text)
+    head, tail = text[: most * 2 // 3], text[-(most // 3) :]
+    return safe_text(f"{head}\n… {len(text) - len(head) - len(tail):,} characters left out …\n{tail}")

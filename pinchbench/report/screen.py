@@ -1,0 +1,218 @@
+"""The rows that are drawn of a run: its slots, its last failures, its totals; never more than fit (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from pinchbench.report.text import amount, duration, many, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pinchbench.report.board import Board, Failure, Slot
+    from pinchbench.results.forecast import Forecast
+
+SHOWN_FAILURES = 5
+KEPT_FAILURES = 2  # rows for them although there are more slots than rows
+MAX_KEY_COLUMNS = 32  # of a trial's name beside what it does
+MAX_LABEL_COLUMNS = 28
+BAR_COLUMNS = 8
+MIN_TEXT_COLUMNS = 16  # for what an agent does; with less, the bar goes first
+NEARLY = 0.8  # of its limit used up
+# the terminal shows what is typed, ^C above all, behind the last row: that must not begin a row of its own
+ECHO_COLUMNS = 8
+SPARE_COLUMNS = 1
+BETWEEN = " · "
+MINUTE_S, HOUR_S = 60.0, 3600.0
+NO_FORECAST = "time left –"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """Of a terminal, in columns and rows."""
+
+    width: int
+    height: int
+
+
+def screen_rows(board: Board, forecast: Forecast | None, now: float, size: Size, *, quiet: str = "") -> list[Text]:
+    """What is drawn, from the top; one row each, less than the terminal has. `quiet` stands for an agent that has said nothing."""
+    width = max(1, size.width - SPARE_COLUMNS)
+    most = max(1, size.height - 1)
+    totals = list(_packed(totals_parts(board, forecast, now), max(1, size.width - ECHO_COLUMNS)))[:most]
+    left = most - len(totals)
+    failures = list(board.failures.values())[-SHOWN_FAILURES:]
+    for_slots = max(left - min(KEPT_FAILURES, len(failures)), min(left, 1))
+    slots = list(_slot_rows(board, now, width, most=for_slots, quiet=quiet))
+    left -= len(slots)
+    shown = failures[-left:] if left > 0 else []
+    rows = [*slots, *map(_failure_row, shown), *(Text(line) for line in totals)]
+    rows[-1].stylize("bold" if board.has_ended else "")
+    for row in rows:
+        row.truncate(width, overflow="ellipsis")
+        row.no_wrap, row.overflow = True, "ellipsis"
+    return rows
+
+
+def totals_parts(board: Board, forecast: Forecast | None, now: float) -> Iterator[str]:
+    """Where the run stands, in parts that are separated somehow."""
+    if board.began is None:
+        yield "getting ready"
+        return
+    if board.only_grades:
+        scores = [one.score for one in board.regraded.values() if one.score is not None]
+        yield f"{len(board.regraded)} of {board.trials} graded again"
+        if scores:
+            yield _mean(sum(scores) / len(scores), len(scores))
+        return
+    if board.pace:
+        yield board.pace
+    yield from _count_parts(board)
+    yield f"{amount(board.usage.total_tokens)} tokens"
+    yield from _cost_parts(board)
+    yield duration(max(0.0, now - board.began))
+    if (board.slots or board.ahead) and not board.has_ended:
+        yield NO_FORECAST if forecast is None else time_left(forecast)
+
+
+def _count_parts(board: Board) -> Iterator[str]:
+    counts = board.counts
+    before = f" ({counts.before} of them before)" if counts.before else ""
+    yield f"{counts.done} of {board.trials} done{before}"
+    yield f"{counts.passed} passed"
+    yield f"{counts.failed} failed"
+    others = {
+        "ungraded": counts.ungraded,
+        "left out (infrastructure)": counts.infrastructure,
+        "being graded": counts.waiting,
+        "interrupted": counts.interrupted,
+        "tried again": board.retries,
+    }
+    yield from (f"{number} {words}" for words, number in others.items() if number)
+    if counts.mean is not None:
+        yield _mean(counts.mean, counts.scores)
+
+
+def _cost_parts(board: Board) -> Iterator[str]:
+    """What the agents have cost; with a limit, which is for all of it, the judge's part as well."""
+    if board.max_cost_usd is None:
+        yield f"${board.usage.cost_usd:.4f}"
+    else:
+        yield f"${board.usage.cost_usd + board.judge_usd:.4f} of ${board.max_cost_usd:.2f}"
+    if board.judge_usd:
+        yield f"judge ${board.judge_usd:.4f}{'' if board.max_cost_usd is None else ' of it'}"
+
+
+def _mean(mean: float, number: int) -> str:
+    return f"mean score {mean:.2f} of {number}"
+
+
+def time_left(forecast: Forecast) -> str:
+    """A forecast in words, as wide as it is: `about 40 min left (32 to 58 min)`."""
+    low, middle, high = (_rounded(one) for one in (forecast.low_s, forecast.median_s, forecast.high_s))
+    unit = high.rpartition(" ")[2]
+    shown = low.removesuffix(f" {unit}") if "h" not in low + high else low  # `32 to 58 min`
+    return f"about {middle} left" if low == high else f"about {middle} left ({shown} to {high})"
+
+
+def _rounded(seconds: float) -> str:
+    """Seconds as exactly as a forecast can be."""
+    if seconds < 1.5 * MINUTE_S:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    if seconds < 1.5 * HOUR_S:
+        return f"{round(seconds / MINUTE_S)} min"
+    hours, minutes = divmod(5 * round(seconds / MINUTE_S / 5), 60)
+    return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
+
+
+def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
+    """As many parts a row as fit."""
+    row = ""
+    for part in map(plain, parts):
+        longer = f"{row}{BETWEEN}{part}" if row else part
+        if row and cell_len(longer) > width:
+            yield row
+            longer = part
+        row = _cut(longer, width)
+    if row:
+        yield row
+
+
+def _slot_rows(board: Board, now: float, width: int, *, most: int, quiet: str) -> Iterator[Text]:
+    slots = sorted(board.slots.items())
+    if len(slots) > most:
+        shown = max(0, most - 1)
+        hidden = len(slots) - shown
+    else:
+        shown, hidden = len(slots), 0
+    cells = [_Cells(number, slot, now) for number, slot in slots[:shown]]
+    if cells:
+        columns = _Columns(cells, width)
+        yield from (columns.row(one, quiet) for one in cells)
+    if hidden and most:
+        more = "more " if shown else ""
+        yield Text(f"and {many(hidden, f'{more}slot')}" if shown else many(hidden, "slot"), style="dim")
+
+
+class _Cells:
+    """What stands in the row of a slot."""
+
+    def __init__(self, number: int, slot: Slot, now: float) -> None:
+        elapsed_s = max(0.0, now - slot.since)
+        again = f" #{slot.attempt}" if slot.attempt > 1 else ""
+        self.number = str(number)
+        self.key = f"{plain(str(slot.key))}{again}"
+        self.time = f"{elapsed_s:.0f} of {slot.timeout_s:.0f} s"
+        self.tokens = "" if slot.usage is None else amount(slot.usage.total_tokens)
+        self.text = plain(slot.text, width=400)
+        self.is_quiet = slot.usage is None and not slot.text
+        self.share = min(1.0, elapsed_s / slot.timeout_s) if slot.timeout_s > 0 else 1.0
+
+
+class _Columns:
+    """How wide the columns of the slots' rows are."""
+
+    def __init__(self, cells: list[_Cells], width: int) -> None:
+        self.number = max(len(one.number) for one in cells)
+        self.time = max(len(one.time) for one in cells)
+        self.tokens = max(len(one.tokens) for one in cells)
+        longest = max(cell_len(one.key) for one in cells)
+        room = width - self.number - self.time - self.tokens - 4
+        self.key = max(1, min(longest, MAX_KEY_COLUMNS, room))
+        self.has_bar = room - self.key - BAR_COLUMNS >= MIN_TEXT_COLUMNS
+
+    def row(self, one: _Cells, quiet: str) -> Text:
+        text = Text()
+        text.append(f"{one.number:>{self.number}} ", style="dim")
+        text.append(_fitted(one.key, self.key), style="bold")
+        if self.has_bar:
+            full = round(BAR_COLUMNS * one.share)
+            text.append(" ")
+            text.append("━" * full, style="yellow" if one.share >= NEARLY else "green")
+            text.append("─" * (BAR_COLUMNS - full), style="dim")
+        text.append(f" {one.time:>{self.time}}")
+        if self.tokens:
+            text.append(f" {one.tokens:>{self.tokens}}", style="dim")
+        text.append(f" {quiet if one.is_quiet else one.text}", style="dim" if one.is_quiet else "cyan")
+        return text
+
+
+def _failure_row(one: Failure) -> Text:
+    label = _cut(plain(one.label), MAX_LABEL_COLUMNS)
+    text = Text.assemble(("✗ ", "red"), (label, "yellow" if one.is_ours else "red"))
+    text.append(f"  {_cut(plain(str(one.key)), MAX_KEY_COLUMNS)}")
+    if one.text:
+        text.append(f"  {plain(one.text, width=400)}", style="dim")
+    return text
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)) + "…"
+
+
+def _fitted(text: str, width: int) -> str:
+    return set_cell_size(_cut(text, width), width)

@@ -1,0 +1,189 @@
+"""A run that somebody else writes, followed by its journal: records as they come, retold as events."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pinchbench.errors import ResultsError
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
+from pinchbench.model import (
+    Notice,
+    PaceChanged,
+    RegradeBegan,
+    RunBegan,
+    TrialAhead,
+    TrialBegan,
+    TrialEnded,
+    TrialGraded,
+)
+from pinchbench.results.facts import as_resumed, read_facts
+from pinchbench.results.reading import MAX_RECORD_BYTES, RUNNERS
+from pinchbench.results.records import (
+    GradeGiven,
+    PaceSet,
+    RegradeStarted,
+    RunFinished,
+    RunResumed,
+    TrialFinished,
+    TrialStarted,
+    decode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pinchbench.model import Event, TrialKey
+    from pinchbench.results.facts import RunFacts
+    from pinchbench.results.records import Record
+    from pinchbench.results.store import RunFiles
+
+READ_BYTES = MAX_RECORD_BYTES  # at once
+NO_LIMIT_S = 0.0  # of a task that run.json does not know
+
+
+class JournalTail:
+    """Reads what a growing journal holds beyond what was read before. Changes nothing, holds nothing open."""
+
+    def __init__(self, path: Path) -> None:
+        """Read nothing yet."""
+        self._path = path
+        self._at = 0
+        self._seen: set[int] = set()  # lines since a runner began, as the journal's reader has it
+
+    def read(self) -> list[Record]:
+        """The whole records that have come, perhaps not all of them; empty when there are none. Blocks.
+
+        What is no record is left out: `read_journal` names it, in the end. Raises ResultsError when the file can't be
+        read.
+        """
+        try:
+            with self._path.open("rb") as file:
+                size = file.seek(0, 2)
+                # a writer whose disk is full cuts off what it has not acknowledged; what was told of it stays told
+                self._at = min(self._at, size)
+                file.seek(self._at)
+                data = file.read(READ_BYTES)
+        except OSError as error:
+            raise ResultsError(f"The journal {self._path} can't be read: {error.strerror}.") from error
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) == READ_BYTES:
+            end = len(data)  # too long for a record: what follows is found again behind its end
+        self._at += end
+        return list(self._records(data[:end]))
+
+    def _records(self, data: bytes) -> Iterator[Record]:
+        for line in data.split(b"\n"):
+            whole = line.strip(b"\0")
+            if not whole:
+                continue
+            with suppress(ValueError):  # torn, or of another release
+                record = decode(whole)
+                if type(record) in RUNNERS:
+                    self._seen.clear()
+                if hash(whole) not in self._seen:
+                    self._seen.add(hash(whole))
+                    yield record
+
+
+class FollowedRun:
+    """The events of a run that another process makes, out of its files."""
+
+    def __init__(self, files: RunFiles) -> None:
+        """Read what was asked of the run. Blocks. Raises ResultsError when there is no such run."""
+        self._tail = JournalTail(files.journal)
+        self._retelling = Retelling(read_facts(files.provenance), files)
+        self._has_begun = False
+
+    @property
+    def facts(self) -> RunFacts:
+        """What holds of the run by now."""
+        return self._retelling.facts
+
+    def read(self) -> list[Event]:
+        """What has happened since the last call, all of it. Blocks. Raises ResultsError when the journal can't be read."""
+        now = time.time()
+        events: list[Event] = [] if self._has_begun else [self._retelling.begin(now)]
+        self._has_begun = True
+        while records := self._tail.read():
+            for record in records:
+                events += self._retelling.tell(record, now)
+        return events
+
+
+class Retelling:
+    """Records into the events that the runner told when it wrote them (pure).
+
+    Running agents write nothing to the journal: of what they do, and use, their ends tell.
+    """
+
+    def __init__(self, facts: RunFacts, files: RunFiles) -> None:
+        """`facts` are those of run.json."""
+        self.facts = facts
+        self._files = files
+        self._settled: set[TrialKey] = set()
+        self._gone: set[str] = set()
+
+    def begin(self, now: float) -> RunBegan:
+        """How the run began, or goes on, with what is left of it. `now` is in seconds since the epoch."""
+        return self._began(self.facts.created_at, now)
+
+    def tell(self, record: Record, now: float) -> Iterator[Event]:
+        """The events of a record that is read now."""
+        match record:
+            case TrialStarted(key=key, slot=slot, attempt=attempt, at=at):
+                ago_s = max(0.0, now - at)
+                yield TrialBegan(slot=slot, key=key, timeout_s=self._limit_s(key), attempt=attempt, ago_s=ago_s)
+            case TrialFinished(outcome=outcome, retried=retried):
+                if outcome.reason.counts and not retried:
+                    self._settled.add(outcome.key)
+                yield TrialEnded(outcome=outcome, retried=retried)
+            case GradeGiven(grade=grade):
+                yield TrialGraded(grade=grade)
+            case PaceSet(limit=limit, why=why, is_end=is_end):
+                yield PaceChanged(limit=limit, why=why, is_end=is_end)
+            case RunResumed(at=at):
+                self.facts = as_resumed(self.facts, [record])
+                self._gone |= set(record.gone)
+                self._settled = {key for key in self._settled if key.task_id not in record.tasks}
+                yield self._began(at, now)
+            case RegradeStarted(trials=trials):
+                yield RegradeBegan(run=self._files.name, trials=trials)
+            case RunFinished(interrupted=str(signal)):
+                yield Notice(text=f"{signal} has ended the run.")
+            case _:
+                return
+
+    def _began(self, at: float, now: float) -> RunBegan:
+        planned = [key for key in self.facts.keys if key.task_id not in self._gone]
+        ahead = [TrialAhead(key=key, timeout_s=self._limit_s(key)) for key in planned if key not in self._settled]
+        # about as the runner starts them: the repetitions one after another, the longest first
+        ahead.sort(key=lambda one: (one.key.repetition, -one.timeout_s))
+        config = self.facts.config
+        return RunBegan(
+            run_id=self.facts.run_id,
+            model=str(config.get("model")),
+            trials=len(planned),
+            slots=min(_whole(config, "concurrency"), max(1, len(ahead))),
+            folder=self._files.folder,
+            ahead=tuple(ahead),
+            pass_threshold=_number(config, "pass_threshold") or DEFAULT_PASS_THRESHOLD,
+            max_cost_usd=_number(config, "max_cost"),
+            ago_s=max(0.0, now - at),
+        )
+
+    def _limit_s(self, key: TrialKey) -> float:
+        task = self.facts.tasks.get(key.task_id)
+        return NO_LIMIT_S if task is None else task.timeout_s
+
+
+def _number(config: Mapping[str, object], name: str) -> float | None:
+    value = config.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _whole(config: Mapping[str, object], name: str) -> int:
+    value = config.get(name)
+    return max(1, value) if isinstance(value, int) else 1

@@ -1,0 +1,194 @@
+"""A run at a glance: what its categories and tasks came to, and which trials failed (pure)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import IntEnum
+from math import fsum
+from typing import TYPE_CHECKING
+
+from pinchbench.model import Reason, Usage
+from pinchbench.results.statistics import ROUNDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+
+MAX_TASKS = 60  # that are all listed; of more, the perfect ones are left out
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """What the trials of a task, of a category or of the whole run came to, added up.
+
+    `passed` of the `scored` trials reach the threshold; `ungraded` and `silent` (those that say nothing about the model)
+    are left out of every score. `score` is the mean over a task's trials, None where none has a score; that of a
+    category is the results file's. `time_s` and `usage` are the agents', of all the trials that have ended.
+    """
+
+    name: str
+    score: float | None
+    trials: int
+    scored: int
+    passed: int
+    ungraded: int
+    silent: int
+    time_s: float
+    usage: Usage
+
+    @property
+    def left_out(self) -> int:
+        """How many of the trials that have ended are in no score."""
+        return self.trials - self.scored
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether every trial has every point."""
+        return self.score is not None and self.score >= 1.0 - ROUNDING and not self.left_out
+
+
+class Kind(IntEnum):
+    """What went wrong with a trial, in the order in which a reader has to know of it."""
+
+    SILENT = 0  # says nothing about the model
+    UNGRADED = 1
+    ENDED_BADLY = 2  # the agent did not come to its end
+    NOT_PASSED = 3
+    NOTED = 4  # passed, and there is something to say of it all the same
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """A trial that failed, with its grade if it has one."""
+
+    kind: Kind
+    outcome: Outcome
+    grade: Grade | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Category:
+    """A category with its tasks in the plan's order; `name` is None for tasks of none."""
+
+    name: str | None
+    row: Row
+    tasks: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overview:
+    """All of a run. `hidden` counts the perfect tasks that are in no category's `tasks`, since there are too many."""
+
+    categories: tuple[Category, ...]
+    whole: Row
+    failures: tuple[Failure, ...]
+    hidden: int
+
+
+def overview(
+    outcomes: Sequence[Outcome],
+    grades: Mapping[TrialKey, Grade],
+    *,
+    category_of: Mapping[str, str | None],
+    threshold: float,
+    max_tasks: int = MAX_TASKS,
+) -> Overview:
+    """Set a run's trials in order: the categories and tasks as `category_of` has them, by task id.
+
+    `outcomes` and `grades` hold of each trial the attempt that counts. Of more than `max_tasks` tasks, only those that
+    are not perfect are listed.
+    """
+    by_task: dict[str, list[Outcome]] = {task_id: [] for task_id in category_of}
+    for outcome in sorted(outcomes, key=lambda one: one.key):
+        by_task.setdefault(outcome.key.task_id, []).append(outcome)
+    rows = {task_id: _row(task_id, of_task, grades, threshold) for task_id, of_task in by_task.items() if of_task}
+    by_category: dict[str | None, list[Row]] = defaultdict(list)
+    for task_id, row in rows.items():
+        by_category[category_of.get(task_id)].append(row)
+    is_long = len(rows) > max_tasks
+    categories = tuple(
+        Category(
+            name=name,
+            row=_sum(name or "", of_category),
+            tasks=tuple(row for row in of_category if not (is_long and row.is_perfect)),
+        )
+        for name, of_category in by_category.items()
+    )
+    failed = (_failure(one, grades.get(one.key), threshold) for of_task in by_task.values() for one in of_task)
+    return Overview(
+        categories=categories,
+        whole=_sum("", rows.values()),
+        # sorting is stable: within a kind they stay in the plan's order, but for the lowest scores, which come first
+        failures=tuple(sorted((one for one in failed if one is not None), key=_weight)),
+        hidden=sum(row.is_perfect for row in rows.values()) if is_long else 0,
+    )
+
+
+def trial_score(outcome: Outcome, grade: Grade | None) -> float | None:
+    """The number of a trial that goes into means, in 0-1; None where it has none or says nothing about the model."""
+    score = grade.score if grade is not None and outcome.reason.counts else None
+    return score if score is not None and 0.0 <= score <= 1.0 else None
+
+
+def _row(name: str, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], threshold: float) -> Row:
+    scores = [score for one in outcomes if (score := trial_score(one, grades.get(one.key))) is not None]
+    silent = sum(not one.reason.counts for one in outcomes)
+    return Row(
+        name=name,
+        score=fsum(scores) / len(scores) if scores else None,
+        trials=len(outcomes),
+        scored=len(scores),
+        passed=sum(score >= threshold - ROUNDING for score in scores),
+        ungraded=len(outcomes) - len(scores) - silent,
+        silent=silent,
+        time_s=sum(one.execution_time_s for one in outcomes),
+        usage=sum((one.usage for one in outcomes), Usage()),
+    )
+
+
+def _sum(name: str, rows: Iterable[Row]) -> Row:
+    """Several tasks as one row: the mean over tasks, as everywhere, and sums of all else."""
+    rows = tuple(rows)
+    scores = [row.score for row in rows if row.score is not None]
+    return Row(
+        name=name,
+        score=fsum(scores) / len(scores) if scores else None,
+        trials=sum(row.trials for row in rows),
+        scored=sum(row.scored for row in rows),
+        passed=sum(row.passed for row in rows),
+        ungraded=sum(row.ungraded for row in rows),
+        silent=sum(row.silent for row in rows),
+        time_s=sum(row.time_s for row in rows),
+        usage=sum((row.usage for row in rows), Usage()),
+    )
+
+
+def _failure(outcome: Outcome, grade: Grade | None, threshold: float) -> Failure | None:
+    kind = _kind(outcome, grade, threshold)
+    return None if kind is None else Failure(kind=kind, outcome=outcome, grade=grade)
+
+
+def _kind(outcome: Outcome, grade: Grade | None, threshold: float) -> Kind | None:
+    score = trial_score(outcome, grade)
+    if not outcome.reason.counts:
+        return Kind.SILENT
+    if score is None:
+        return Kind.UNGRADED
+    if outcome.reason is not Reason.COMPLETED:
+        return Kind.ENDED_BADLY
+    if score < threshold - ROUNDING:
+        return Kind.NOT_PASSED
+    return Kind.NOTED if outcome.note else None
+
+
+def _weight(failure: Failure) -> tuple[int, float]:
+    score = trial_score(failure.outcome, failure.grade)
+    return failure.kind, score if failure.kind is Kind.NOT_PASSED and score is not None else 0.0
+
+
+def lost_points(grade: Grade) -> list[tuple[str, float]]:
+    """The criteria that were not fully met, the worst first, with their points in 0-1."""
+    lost = [(name, points) for name, points in grade.breakdown.items() if points < 1.0 - ROUNDING]
+    return sorted(lost, key=lambda one: one[1])

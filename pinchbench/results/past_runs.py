@@ -1,0 +1,277 @@
+"""The runs of an output folder, each in short: what `history` lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.errors import ResultsError
+from pinchbench.model import Ungraded  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.results.lock import is_written
+from pinchbench.results.past_run import read_run
+from pinchbench.results.statistics import ROUNDING, Estimate
+from pinchbench.results.store import runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.results.store import RunFiles
+
+PAUSE_S = 600.0  # between two trials: a longer one was a night's or a resumption's, not the run's own set-up
+
+
+class State(StrEnum):
+    """How a run stands."""
+
+    COMPLETE = "complete"
+    UNFINISHED = "unfinished"
+    INTERRUPTED = "interrupted"
+    RUNNING = "running"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """A run in short. All but `run_id`, `run` and `problem` is only known where there is no `problem`.
+
+    `run` is the name of its folder. `created_at` is in seconds since the epoch (UTC). `score` is as in the results file.
+    `planned` counts trials; `passed` those of its `score` that reach `pass_threshold`. Each planned trial is in the score
+    or counted in `left_out`, by why. `cost_usd` and `tokens` are the agents', `judge_cost_usd` is the judge's: None where
+    none was told. `agents_s` sums up the agents' own times; `duration_s` is how long the run was at work, pauses of ten
+    minutes and more left out. `stopped` says why the run ended itself early.
+    """
+
+    run_id: str
+    run: str
+    state: State = State.UNFINISHED
+    model: str = ""
+    suite: str = ""
+    created_at: float = 0.0
+    score: Estimate = Estimate(mean=None, low=None, high=None, tasks=0, trials=0)  # noqa: RUF009 - frozen
+    planned: int = 0
+    passed: int = 0
+    pass_threshold: float = 0.0
+    left_out: Mapping[str, int] | None = None
+    tokens: int = 0
+    cost_usd: float = 0.0
+    judge_cost_usd: float | None = None
+    agents_s: float = 0.0
+    duration_s: float = 0.0
+    openclaw: str = ""
+    stopped: str = ""
+    problem: str = ""
+
+    @property
+    def without_score(self) -> int:
+        """How many of the planned trials have no score, or one that says nothing about the model."""
+        return sum((self.left_out or {}).values())
+
+
+class _Grade(msgspec.Struct, frozen=True, gc=False):
+    score: float | None = None
+    ungraded: Ungraded | None = None
+
+
+class _Trial(msgspec.Struct, frozen=True, gc=False):
+    counts: bool
+    started_at: float
+    ended_at: float
+    grade: _Grade | None
+
+    @property
+    def score(self) -> float | None:
+        score = self.grade.score if self.counts and self.grade is not None else None
+        return score if score is not None and 0.0 <= score <= 1.0 else None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether `resume` would leave it alone: the same as in `read_run`."""
+        grade = self.grade
+        return self.counts and grade is not None and (grade.ungraded is None or not grade.ungraded.passes)
+
+
+class _Task(msgspec.Struct, frozen=True, gc=False):
+    runs: tuple[_Trial, ...]
+
+
+class _Counts(msgspec.Struct, frozen=True, gc=False):
+    planned: int
+
+
+class _LeftOut(msgspec.Struct, frozen=True, gc=False):
+    ungraded: int
+    infrastructure: int
+    not_run: int
+
+
+class _Pass(msgspec.Struct, frozen=True, gc=False):
+    threshold: float
+
+
+class _Usage(msgspec.Struct, frozen=True, gc=False):
+    total_tokens: int
+    cost_usd: float
+
+
+class _Judge(msgspec.Struct, frozen=True, gc=False):
+    cost_usd: float | None
+
+
+class _Aggregate(msgspec.Struct, frozen=True, gc=False, rename={"passing": "pass"}):
+    """What a list tells of an aggregate."""
+
+    tasks: tuple[_Task, ...]
+    counts: _Counts
+    score: Estimate
+    left_out: _LeftOut
+    passing: _Pass
+    usage: _Usage
+    execution_time: float
+    judge: _Judge | None
+    interrupted: str | None = None
+    stopped: str = ""
+    changes: tuple[str, ...] = ()
+
+    @property
+    def trials(self) -> list[_Trial]:
+        return [trial for task in self.tasks for trial in task.runs]
+
+
+class _Config(msgspec.Struct, frozen=True, gc=False):
+    model: str = ""
+    suite: str = ""
+
+
+class _Facts(msgspec.Struct, frozen=True, gc=False):
+    """The same of a run.json."""
+
+    run_id: str
+    created_at: float
+    config: _Config
+    versions: dict[str, str]
+
+
+_aggregate = msgspec.json.Decoder(_Aggregate)
+_facts = msgspec.json.Decoder(_Facts)
+
+
+def past_runs(output_dir: Path, *, model: str = "") -> tuple[Listed, ...]:
+    """The runs of an output folder, the newest first. Blocks, for less than a millisecond a run that is complete.
+
+    `model` chooses those of one model, or, where no run is of a model of that name, those whose model holds the text,
+    whatever its case. One that can't be read is listed with its `problem`, chosen by the name of its folder.
+    """
+    found = [(files, _read_facts(files)) for files in runs_of(output_dir)]
+    models = {facts.config.model for _, facts in found if isinstance(facts, _Facts)}
+    if model:
+        found = [(files, facts) for files, facts in found if _is_chosen(files, facts, model, exactly=model in models)]
+    return tuple(_listed(files, facts) for files, facts in found)
+
+
+def _is_chosen(files: RunFiles, facts: _Facts | str, model: str, *, exactly: bool) -> bool:
+    if isinstance(facts, str):
+        return model.replace("/", "-").casefold() in files.name.casefold()
+    own = facts.config.model
+    return own == model if exactly else model.casefold() in own.casefold()
+
+
+def _read_facts(files: RunFiles) -> _Facts | str:
+    """What a run.json says, or why it can't be read."""
+    try:
+        return _facts.decode(files.provenance.read_bytes())
+    except OSError as error:
+        return f"{files.provenance} can't be read: {error.strerror}."
+    except (ValueError, RecursionError) as error:
+        return f"{files.provenance} is no description of a run: {error}."
+
+
+def _listed(files: RunFiles, facts: _Facts | str) -> Listed:
+    """A run in short: from its aggregate where that is the newest there is, else from its journal."""
+    if isinstance(facts, str):
+        return _unreadable(files, facts)
+    data = _read_aggregate(files)
+    # what was changed at a resumption, a release or the tasks themselves, stands in the journal; so does a retry that
+    # a signal or a limit came before
+    if data is not None and not (data.changes or data.interrupted or data.stopped):
+        unfinished = data.counts.planned - sum(trial.is_done for trial in data.trials)
+        return _in_short(files, facts, data, unfinished=unfinished, is_running=False)
+    try:
+        run = read_run(files)
+        is_running = is_written(files.journal)
+        data = msgspec.convert(run.data, _Aggregate)
+    except ResultsError as error:
+        return _unreadable(files, str(error))
+    except OSError as error:
+        return _unreadable(files, f"{files.journal} can't be read: {error.strerror}.")
+    except ValueError as error:
+        return _unreadable(files, f"{files.journal} holds numbers that make no result: {error}.")
+    now = msgspec.structs.replace(facts, versions=run.facts.versions)
+    return _in_short(files, now, data, unfinished=run.unfinished, is_running=is_running)
+
+
+def _unreadable(files: RunFiles, problem: str) -> Listed:
+    return Listed(run_id=files.name.rpartition("_")[2], run=files.name, problem=problem)
+
+
+def _read_aggregate(files: RunFiles) -> _Aggregate | None:
+    """The aggregate of a run, None where there is none, it is none, or the journal has been written since."""
+    try:
+        if files.aggregate.stat().st_mtime_ns < files.journal.stat().st_mtime_ns:
+            return None
+        return _aggregate.decode(files.aggregate.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _in_short(files: RunFiles, facts: _Facts, data: _Aggregate, *, unfinished: int, is_running: bool) -> Listed:
+    trials = data.trials
+    needed = data.passing.threshold - ROUNDING
+    return Listed(
+        run_id=facts.run_id,
+        run=files.name,
+        state=_state(data, unfinished=unfinished, is_running=is_running),
+        model=facts.config.model,
+        suite=facts.config.suite,
+        created_at=facts.created_at,
+        score=data.score,
+        planned=data.counts.planned,
+        passed=sum(trial.score is not None and trial.score >= needed for trial in trials),
+        pass_threshold=data.passing.threshold,
+        left_out=msgspec.to_builtins(data.left_out),
+        tokens=data.usage.total_tokens,
+        cost_usd=data.usage.cost_usd,
+        judge_cost_usd=data.judge.cost_usd if data.judge is not None else None,
+        agents_s=data.execution_time,
+        duration_s=at_work_s((trial.started_at, trial.ended_at) for trial in trials),
+        openclaw=facts.versions.get("openclaw", ""),
+        stopped=data.stopped,
+    )
+
+
+def _state(data: _Aggregate, *, unfinished: int, is_running: bool) -> State:
+    if is_running:
+        return State.RUNNING
+    if not unfinished:
+        return State.COMPLETE
+    return State.INTERRUPTED if data.interrupted else State.UNFINISHED
+
+
+def at_work_s(spans: Iterable[tuple[float, float]]) -> float:
+    """How long at least one of these spans of time went on, shorter breaks than `PAUSE_S` included."""
+    total = 0.0
+    end = float("-inf")
+    for begin, until in sorted(spans):
+        if until <= end:
+            continue
+        total += until - (end if begin - end < PAUSE_S else begin)
+        end = until
+    return total
+
+
+def records(runs: Sequence[Listed]) -> list[dict[str, object]]:
+    """The runs for machines: every field of `Listed`, and nothing else."""
+    built: list[dict[str, object]] = msgspec.to_builtins(list(runs))
+    return built

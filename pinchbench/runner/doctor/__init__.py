@@ -1,0 +1,1 @@
+"""`doctor`: everything that a run needs, looked at before it is needed."""

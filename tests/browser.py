@@ -1,0 +1,114 @@
+"""A headless Chromium for tests of pages: found on this machine, kept from the network, watched for what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import psutil
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Dialog, Page, Request
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-features=SpareRendererForSitePerProcess",
+    "--no-first-run",
+)
+WAIT_MS = 5_000
+OPEN_MS = 60_000  # thousands of trials, on a busy machine
+LOCAL = ("file:", "data:", "blob:", "about:")
+
+
+def executable() -> str:
+    """Find a Chromium. Raises RuntimeError that says what to install."""
+    found = os.environ.get("PINCHBENCH_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        raise RuntimeError(
+            "These tests need a Chromium: install it (`apt-get install chromium`), or set PINCHBENCH_CHROMIUM to its"
+            " program."
+        )
+    return found
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start a browser; it is gone when the block ends."""
+    # its sandbox does not work as root, as in most containers
+    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable(), args=[*ARGUMENTS, *sandbox])
+        try:
+            # what a browser starts with its first page stays with it
+            browser.new_page().close()
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """A page, and what must stay empty: `complaints` of its console and `requests` that leave the machine."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opened(
+    browser: Browser,
+    path: Path,
+    *,
+    anchor: str = "",
+    width: int = 1280,
+    height: int = 900,
+    is_dark: bool = False,
+    scale: float = 1,
+    has_script: bool = True,
+) -> Iterator[Watched]:
+    """Open a file as a user of that screen does; `anchor` is the address' end, such as `#trial/task_a`."""
+    before = set(_processes())
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if is_dark else "light",
+        device_scale_factor=scale,
+        java_script_enabled=has_script,
+    )
+    try:
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        watched = Watched(page=page)
+
+        def note_request(request: Request) -> None:
+            if not request.url.startswith(LOCAL):
+                watched.requests.append(request.url)
+
+        def dismiss(dialog: Dialog) -> None:
+            watched.complaints.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
+        page.on("console", lambda message: watched.complaints.append(message.text))
+        page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+        page.on("dialog", dismiss)
+        page.on("request", note_request)
+        page.goto(path.as_uri() + anchor, timeout=OPEN_MS)
+        yield watched
+    finally:
+        context.close()
+        # that of a page is on its way out then, and is no test's to leave behind
+        psutil.wait_procs(set(_processes()) - before, timeout=WAIT_MS / 1000)
+
+
+def _processes() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)

@@ -1,0 +1,358 @@
+"""What is sent of a run: every leaf of it, and nothing that is anybody's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import string
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fake_leaderboard import problem_of
+from leaderboard_runs import FIXTURE, PROMPT, past_run, planned, write_suite
+from past_runs import Made, write_run
+from pinchbench.errors import NotForTheLeaderboardError
+from pinchbench.leaderboard.eligible import Obstacle, hindrances
+from pinchbench.leaderboard.known import known_tasks
+from pinchbench.leaderboard.payload import MAX_BODY_BYTES, encode, make_payload
+from pinchbench.leaderboard.privacy import PrivateNames, private_names, public_label, public_model, public_notes
+from pinchbench.model import Reason, Ungraded
+from pinchbench.results.past_run import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinchbench.model import Suite
+    from pinchbench.results.past_run import PastRun
+
+SUBMISSION = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
+KEY = "sk-planted-0123456789abcdefghij"
+# what stands for a user, a machine and their secrets wherever a run can hold a text
+PLANTED = ("zelda", "hyrule07", KEY, "violet", "orchard", "planted", "/home", "/tmp", "/srv", "10.20.30.40", "calatia")
+
+
+def payload_of(run: PastRun, suite: Suite, private: PrivateNames | None = None) -> dict[str, Any]:
+    private = private or PrivateNames()
+    known = known_tasks(suite)
+    hindered = hindrances(run, known, private)
+    return make_payload(run, submission_id=SUBMISSION, known=known, private=private, hindered=hindered)
+
+
+def leaves(value: object, at: str = "") -> Iterator[tuple[str, object]]:
+    """Every name and every value of a JSON document, with where it stands."""
+    match value:
+        case dict():
+            for name, member in value.items():
+                yield f"{at} (a name)", name
+                yield from leaves(member, f"{at}.{name}")
+        case list():
+            for number, member in enumerate(value):
+                yield from leaves(member, f"{at}[{number}]")
+        case _:
+            yield at, value
+
+
+def test_no_leaf_of_what_is_sent_holds_anything_of_the_user_the_machine_or_the_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home" / "zelda"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("HYRULE_API_KEY", KEY)
+    monkeypatch.setattr("platform.node", lambda: "hyrule07.calatia.example")
+    monkeypatch.setattr("getpass.getuser", lambda: "zelda")
+    suite = write_suite(tmp_path / "bundled", more="author: zelda\nplanted_path: /home/zelda/x\n")
+    nasty = (
+        "Zelda did well.",
+        "The file /home/zelda/out.md is fine. It is on hyrule07.",
+        f"The key {KEY} works.",
+        f"It says {FIXTURE}.",
+        f"The user wanted: {PROMPT.lower()}.",
+        'See 10.20.30.40 and zelda@hyrule07.calatia.example, "planted quote" and `planted_code`.',
+        "It ran in /tmp/pinchbench/x; see file:///srv/planted.",
+        "Host calatia was slow.",
+        "The answer is clear and names its sources.",
+    )
+    made = Made(score=0.5, notes=nasty, note=f"/tmp/planted on hyrule07: {KEY}", stderr=f"planted {KEY}")
+    run = planned(
+        suite,
+        made,
+        model="local//home/zelda/planted/m1.gguf",
+        config={
+            "suite": "/home/zelda/planted",
+            "base_url": "http://hyrule07.calatia.example:8000/v1",
+            "api_key_env": "HYRULE_API_KEY",
+            "output_dir": "/home/zelda/results",
+            "run_root": "/tmp/planted",
+            "tasks_dir": "/srv/planted",
+            "thinking": "planted",
+            "isolation": "planted",
+            "timeout_multiplier": "planted",
+            "judge": {
+                "model": "local/zelda",
+                "base_url": "http://10.20.30.40/v1",
+                "votes": "planted",
+                "api_key_env": "planted",
+            },
+        },
+    )
+    files = write_run(home / "results", run)
+    facts = json.loads(files.provenance.read_bytes())
+    facts["versions"] = {
+        **dict.fromkeys(("pinchbench_async", "openclaw", "python"), "0.1.0+zelda.hyrule07"),
+        "node": "/home/zelda/node",
+        "os": "Linux-6.18-zelda-hyrule07",
+        "machine": "hyrule07",
+        "planted": "zelda",
+    }
+    facts |= {
+        "timezone": "planted/zelda",
+        "agents": ["zelda"],
+        "suite": {"folder": "/home/zelda/planted", "planted": 1},
+    }
+    files.provenance.write_text(json.dumps(facts), encoding="utf-8")
+    journal = files.journal.read_text(encoding="utf-8")
+    journal = journal.replace('"automated.file_there"', '"automated.zelda_there":1.0,"automated.file_there"')
+    journal = journal.replace('"mock/judge"', '"local/hyrule07/zelda"')
+    files.journal.write_text(journal, encoding="utf-8")
+    past = read_run(files)
+
+    payload = payload_of(past, suite, private_names(past, dict(os.environ)))
+
+    told = list(leaves(payload))
+    assert len(told) > 100
+    for at, leaf in told:
+        for secret in PLANTED:
+            assert secret not in str(leaf).casefold(), at
+    assert payload["model"] == "local/m1.gguf"
+    assert payload["tasks"][0]["notes"] == "The answer is clear and names its sources."
+    assert payload["tasks"][0]["breakdown"] == {"automated.file_there": 0.5, "llm_judge.is_clear": 0.5}
+    assert payload["metadata"]["system"] == {"os": "Linux"}
+    assert payload["metadata"]["judge"]["models"] == ["local/unnamed"]
+    assert payload["metadata"]["suite"] == "custom"
+
+
+def test_tasks_that_are_not_the_bundled_ones_are_told_by_number_and_score_alone(tmp_path: Path, suite: Suite) -> None:
+    run = planned(suite)
+    trials = {"task_000": (Made(),), "task_for_zelda": (Made(score=0.25, notes=("It is fine.",)),)}
+    categories = {"task_for_zelda": "planted", "task_000": "planted"}
+    digests = {"task_000": "0" * 64}
+    past = past_run(tmp_path, replace(run, trials=trials, categories=categories, digests=digests))
+
+    payload = payload_of(past, suite)
+
+    own = {"max_score", "grading_type", "timed_out", "execution_time_seconds"}
+    assert [task["task_id"] for task in payload["tasks"]] == ["task_000", "other_001"]
+    assert all(task.keys() == {"task_id", "score", *own} for task in payload["tasks"])
+    assert payload["metadata"]["reasons"] == {"partial_suite": 2, "changed_tasks": 2}
+
+
+def test_a_complete_run_says_what_the_leaderboard_asks_for(tmp_path: Path, suite: Suite) -> None:
+    past = past_run(tmp_path, planned(suite, Made(score=0.1), Made(score=0.2), Made(score=0.2)))
+
+    payload = payload_of(past, suite)
+
+    assert not problem_of(payload)
+    assert payload["submission_id"] == SUBMISSION
+    assert payload["timestamp"] == "2026-01-02T03:02:52Z"
+    assert (payload["model"], payload["provider"]) == ("anthropic/claude-sonnet-4", "anthropic")
+    assert (payload["total_score"], payload["max_score"]) == (0.500001, 3.0)
+    assert payload["run_id"] == past.facts.run_id
+    assert re.fullmatch(r"0\.1\.0\+[0-9a-f]{12}", payload["benchmark_version"])
+    assert payload["usage_summary"]["total_requests"] == 18
+    metadata = payload["metadata"]
+    assert (metadata["runs"], metadata["suite"], metadata["suite_tasks"]) == (3, "all", 3)
+    assert metadata["left_out"] == {"ungraded": 0, "infrastructure": 0, "not_run": 0}
+    assert metadata["score"]["trials"] == 9
+    assert metadata["score"]["low"] < metadata["score"]["mean"] < metadata["score"]["high"]
+    assert "partial" not in metadata
+    first = payload["tasks"][0]
+    assert first["frontmatter"]["measures"] == "patience with numbers"
+    assert "workspace_files" not in first["frontmatter"]
+    assert first["category"] == "basics"
+
+
+@settings(max_examples=8)  # each writes a run
+@given(scores=st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_no_score_is_rounded_above_its_maximum(tmp_path_factory: pytest.TempPathFactory, scores: list[float]) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    suite = write_suite(folder / "bundled", tasks=2)
+
+    payload = payload_of(past_run(folder, planned(suite, *(Made(score=score) for score in scores))), suite)
+
+    assert not problem_of(payload)
+
+
+TROUBLE = [
+    (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE), Obstacle.UNGRADED),
+    (Made(score=None), Obstacle.UNGRADED),
+    (Made(score=None, reason=Reason.NO_TRANSCRIPT), Obstacle.INFRASTRUCTURE),
+]
+
+
+@pytest.mark.parametrize(("made", "obstacle"), TROUBLE)
+def test_a_trial_without_a_score_keeps_a_run_from_the_leaderboard_and_is_no_zero(
+    tmp_path: Path, suite: Suite, made: Made, obstacle: Obstacle
+) -> None:
+    run = planned(suite)
+    past = past_run(tmp_path, replace(run, trials={**run.trials, "task_001": (made,)}))
+
+    payload = payload_of(past, suite)
+
+    assert payload["metadata"]["partial"] is True
+    assert payload["metadata"]["reasons"][obstacle.value] == 1
+    assert [task["task_id"] for task in payload["tasks"]] == ["task_000", "task_002"]
+    assert (payload["total_score"], payload["max_score"]) == (1.6, 2.0)
+
+
+def test_each_thing_that_makes_a_run_incomparable_has_its_name(tmp_path: Path, suite: Suite) -> None:
+    run = planned(suite)
+    known = known_tasks(suite)
+
+    def found(**changes: object) -> set[Obstacle]:
+        past = past_run(tmp_path / str(len(list(tmp_path.iterdir()))), replace(run, **changes))  # type: ignore[arg-type]
+        return {one.obstacle for one in hindrances(past, known, PrivateNames(names=frozenset({"zelda"})))}
+
+    assert found() == set()
+    assert found(model="demo/oracle") == {Obstacle.DEMO_MODEL}
+    assert found(planned_beyond=1) == {Obstacle.UNFINISHED}
+    assert found(model="local/zelda-7b", config={"base_url": "http://127.0.0.1/v1"}) == {Obstacle.MODEL_NAME}
+    assert found(digests={**run.digests, "task_000": "1" * 64}) == {Obstacle.CHANGED_TASKS}
+    assert found(trials={"task_000": (Made(),)}) == {Obstacle.PARTIAL_SUITE}
+
+
+def test_a_run_without_any_score_is_nothing_to_send(tmp_path: Path, suite: Suite) -> None:
+    past = past_run(tmp_path, planned(suite, Made(score=None)))
+
+    with pytest.raises(NotForTheLeaderboardError, match="no trial of it has a score"):
+        payload_of(past, suite)
+
+
+@pytest.mark.parametrize(
+    ("large", "gone", "left"),
+    [
+        ((), [], {"notes", "frontmatter", "breakdown"}),
+        (("notes",), ["notes"], {"frontmatter", "breakdown"}),
+        (("notes", "frontmatter"), ["notes", "frontmatter"], {"breakdown"}),
+        (("breakdown",), ["notes", "frontmatter", "breakdown"], set()),
+    ],
+)
+def test_what_is_too_large_loses_notes_first_then_heads_then_breakdowns(
+    large: tuple[str, ...], gone: list[str], left: set[str]
+) -> None:
+    task = {"task_id": "task_000", "score": 1.0, "notes": "n", "frontmatter": "f", "breakdown": "b"}
+    task |= dict.fromkeys(large, "x" * MAX_BODY_BYTES)
+
+    sent = json.loads(encode({"tasks": [task], "metadata": {"suite": "all"}}))
+
+    assert sent["metadata"].get("trimmed", []) == gone
+    assert sent["tasks"][0].keys() == {"task_id", "score", *left}
+
+
+def test_what_is_too_large_whatever_is_left_out_is_refused() -> None:
+    with pytest.raises(NotForTheLeaderboardError, match="1000000"):
+        encode({"tasks": [], "metadata": {}, "model": "x" * MAX_BODY_BYTES})
+
+
+ZELDA = PrivateNames(names=frozenset({"zelda", "hyrule07"}), secrets=(KEY,))
+
+
+@pytest.mark.parametrize(
+    ("model", "own_endpoint", "public"),
+    [
+        ("anthropic/claude-sonnet-4", False, "anthropic/claude-sonnet-4"),
+        (
+            "openrouter/meta-llama/llama-3.1-70b-instruct:free",
+            False,
+            "openrouter/meta-llama/llama-3.1-70b-instruct:free",
+        ),
+        ("anthropic/zelda-2", False, "anthropic/zelda-2"),  # the world's, not hers
+        ("local/qwen3", True, "local/qwen3"),
+        ("ollama/qwen3:8b", True, "ollama/qwen3:8b"),
+        ("local//home/zelda/qwen3.gguf", True, "local/qwen3.gguf"),
+        ("local/10.0.0.5:8000/qwen3", True, "local/qwen3"),
+        ("local/gpu.corp/qwen3", True, "local/qwen3"),
+        ("local/zelda-7b", True, "local/unnamed"),
+        ("hyrule07/qwen3", True, "qwen3"),
+        ("zelda", True, "unnamed"),
+        ("~/models/x y", True, "unnamed"),
+        ("C:\\Users\\zelda\\m.gguf", True, "unnamed"),
+        (f"openai/{KEY}", False, "openai/unnamed"),
+    ],
+)
+def test_a_model_is_told_without_paths_addresses_and_names(model: str, *, own_endpoint: bool, public: str) -> None:
+    assert public_model(model, ZELDA, own_endpoint=own_endpoint) == public
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Zelda's file is missing.",
+        "The agent wrote to out/report.md.",
+        "See report.md for more.",
+        "It ran `rm` twice.",
+        'It said "all done" and stopped.',
+        "The total is 12345678901.",
+        "The mail went to a@b.example.",
+        "It used snake_case names.",
+        "The McFly account is wrong.",
+        "The word \ud800 is none.",
+        "It follows house_style.md; the rest is fine.",
+    ],
+)
+def test_a_sentence_that_is_not_plain_prose_is_held_back_whole(sentence: str) -> None:
+    notes, held_back = public_notes((f"It is good. {sentence}",), "", ZELDA)
+
+    assert (notes, held_back) == ("It is good.", 1)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The totals are right, but two of 12 rows (16.7%) are missing.",
+        "It's well-written JSON!",
+        "Fine; nothing is missing.",
+    ],
+)
+def test_a_sentence_of_plain_prose_may_go(sentence: str) -> None:
+    assert public_notes((sentence,), " other words ", ZELDA) == (sentence, 0)
+
+
+@given(text=st.text(alphabet=string.ascii_letters + string.digits + " ./\\:@_-'\n\"", max_size=80))
+def test_no_note_that_is_sent_holds_a_path_an_address_or_a_name(text: str) -> None:
+    notes, _ = public_notes((text, f"{text}zelda {text}", f"on hyrule07 {text}"), "", ZELDA)
+
+    assert not re.search(r"[/\\@_\"]|\bzelda\b|\bhyrule07\b|[^\W\d]\.\w", notes, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("hyrule07", {"hyrule07"}),
+        ("hyrule07.calatia.corp", {"hyrule07.calatia.corp", "hyrule07", "calatia"}),
+        ("api.deepseek.com", {"api.deepseek.com"}),  # whose model may be called deepseek-chat
+        ("10.20.30.40", {"10.20.30.40"}),
+        ("127.0.0.1", set()),
+    ],
+)
+def test_the_host_of_an_endpoint_is_private_and_so_are_its_parts_on_a_local_network(
+    tmp_path: Path, suite: Suite, monkeypatch: pytest.MonkeyPatch, host: str, names: set[str]
+) -> None:
+    monkeypatch.setattr("pinchbench.leaderboard.privacy._own_names", lambda: iter(()))
+    past = past_run(tmp_path, planned(suite, config={"base_url": f"http://{host}:8000/v1"}))
+
+    assert private_names(past, {}).names == names
+
+
+def test_a_criterion_of_other_words_than_its_tasks_is_not_told() -> None:
+    words = frozenset({"file", "there", "zelda"})
+
+    assert public_label("file_there", words, ZELDA) == "file_there"
+    assert public_label("file_elsewhere", words, ZELDA) is None
+    assert public_label("zelda_there", words, ZELDA) is None
+    assert public_label("/file", words, ZELDA) is None

@@ -1,0 +1,328 @@
+"""A run's way to the leaderboard, against a real server: faults, retries, one entry, and no key anywhere."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import fail_after
+
+from fake_leaderboard import Reply, error, fake_leaderboard
+from leaderboard_runs import past_run, planned
+from past_runs import Made
+from pinchbench.errors import ConfigError, LeaderboardError, NotForTheLeaderboardError, ResultsError
+from pinchbench.leaderboard.account import Account, account_file, read_account, read_saved
+from pinchbench.leaderboard.client import MAX_ANSWER_BYTES, Patience
+from pinchbench.leaderboard.register import register
+from pinchbench.leaderboard.submission import read_submission, submission_file
+from pinchbench.leaderboard.upload import offer, outcome_words, pack, send
+from pinchbench.results.past_run import PastRun, read_run
+from pinchbench.results.store import RunFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fake_leaderboard import FakeLeaderboard
+    from pinchbench.leaderboard.upload import Parcel, Sent
+    from pinchbench.model import Suite
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "tok-known-0123456789"
+OFFICIAL = "key-official-0123456789"
+AT_ONCE = Patience(attempts=4, first_wait_s=0, jitter_s=0, total_s=10)
+IMPATIENT = Patience(attempts=1, first_wait_s=0, jitter_s=0, read_s=0.2, total_s=0.3)
+
+
+@pytest.fixture
+def run(tmp_path: Path, suite: Suite) -> PastRun:
+    return past_run(tmp_path / "results", planned(suite))
+
+
+@pytest.fixture
+def parcel(run: PastRun, suite: Suite) -> Parcel:
+    return pack(run, suite, {})
+
+
+async def deliver(server: FakeLeaderboard, parcel: Parcel, patience: Patience = AT_ONCE) -> Sent:
+    with fail_after(10):
+        account = Account(server=server.url, token=TOKEN, official_key=OFFICIAL)
+        return await send(parcel, account, patience=patience)
+
+
+async def test_a_result_is_sent_once_with_its_keys_in_headers_and_the_answer_is_kept(parcel: Parcel) -> None:
+    async with fake_leaderboard() as server:
+        sent = await deliver(server, parcel)
+
+    [asked] = server.requests
+    assert (asked.method, asked.path, asked.body) == ("POST", "/api/results", parcel.body)
+    assert asked.headers["x-pinchbench-token"] == TOKEN
+    assert asked.headers["x-pinchbench-official-key"] == OFFICIAL
+    assert asked.headers["x-pinchbench-version"]
+    assert (sent.taken.is_new, sent.taken.rank, sent.taken.official) == (True, 3, True)
+    kept = read_submission(parcel.run.files)
+    assert kept is not None
+    assert kept.accepted is not None
+    assert kept.accepted.leaderboard_url == f"{server.url}/r/{kept.submission_id}"
+    assert outcome_words(sent) == "The result is on the leaderboard as an official result, on rank 3 (percentile 87.5)."
+    path = submission_file(parcel.run.files)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert TOKEN not in path.read_text(encoding="utf-8")
+    assert OFFICIAL not in path.read_text(encoding="utf-8")
+
+
+async def test_the_id_is_on_disk_before_anything_is_sent(parcel: Parcel) -> None:
+    async with fake_leaderboard(error(400, "no")) as server:
+        with pytest.raises(LeaderboardError):
+            await deliver(server, parcel)
+
+    kept = read_submission(parcel.run.files)
+    assert kept is not None
+    assert server.requests[0].json["submission_id"] == kept.submission_id
+    assert kept.accepted is None
+
+
+FAULTS = [
+    [error(500, "oh")],
+    [error(503, "oh"), error(502, "oh"), Reply(status=500, body=b"<html>")],
+    [error(429, "slowly", retry_after="0")],
+    [error(429, "slowly", retry_after=format_datetime(datetime.now(UTC) - timedelta(days=1)))],
+    [Reply(cut=True, body=b'{"status": "accepted"}')],
+    [Reply(cut=True, body=b'{"status": "accepted"}', after=True)],
+    [Reply(body=b"no JSON")],
+    [Reply(status=201, body=b"[1]", after=True)],
+    [Reply(body=b'{"submission_id": "of another run"}')],
+    [Reply(body=b" " * (MAX_ANSWER_BYTES + 1))],
+]
+
+
+@pytest.mark.parametrize("faults", FAULTS)
+async def test_a_fault_that_may_pass_costs_another_attempt_and_makes_no_second_entry(
+    parcel: Parcel, faults: list[Reply], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with fake_leaderboard(*faults) as server:
+        with caplog.at_level(logging.DEBUG):
+            sent = await deliver(server, parcel)
+
+    assert len(server.requests) == len(faults) + 1
+    assert len({asked.body for asked in server.requests}) == 1
+    assert [*server.entries] == [parcel.submission.submission_id]
+    assert sent.is_current
+    assert TOKEN not in caplog.text
+    assert "TransientError" not in caplog.text
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 413, 422])
+async def test_a_refusal_is_never_tried_again_and_echoes_no_key(parcel: Parcel, status: int) -> None:
+    async with fake_leaderboard(error(status, f"your token {TOKEN} with {OFFICIAL}")) as server:
+        with pytest.raises(LeaderboardError, match=f"status {status}") as caught:
+            await deliver(server, parcel)
+
+    assert len(server.requests) == 1
+    assert TOKEN not in str(caught.value)
+    assert OFFICIAL not in str(caught.value)
+
+
+async def test_a_redirect_is_not_followed_with_the_token(parcel: Parcel) -> None:
+    async with fake_leaderboard() as other:
+        away = Reply(status=307, headers={"Location": f"{other.url}/api/results?x={TOKEN}"})
+        async with fake_leaderboard(away) as server:
+            with pytest.raises(LeaderboardError, match="It points to http://127") as caught:
+                await deliver(server, parcel)
+
+    assert other.requests == []
+    assert TOKEN not in str(caught.value)
+
+
+async def test_a_server_that_wants_to_be_left_alone_for_hours_is_and_the_user_is_told(parcel: Parcel) -> None:
+    async with fake_leaderboard(error(429, "enough for today", retry_after="40000")) as server:
+        with pytest.raises(LeaderboardError, match=r"enough for today.*again in 11 hours"):
+            await deliver(server, parcel)
+
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("reply", [Reply(silent=True), Reply(drip=True)])
+async def test_a_server_that_never_comes_to_an_end_is_left_within_the_limit(parcel: Parcel, reply: Reply) -> None:
+    async with fake_leaderboard(reply) as server:
+        with pytest.raises(LeaderboardError, match="did not answer in time"):
+            await deliver(server, parcel, IMPATIENT)
+
+
+async def test_where_nobody_listens_the_error_says_so(parcel: Parcel) -> None:
+    async with fake_leaderboard() as server:
+        pass
+
+    with pytest.raises(LeaderboardError, match="asked 4 times; the last time the connection failed"):
+        await deliver(server, parcel)
+
+
+async def test_a_cancelled_upload_leaves_at_once_and_the_next_one_makes_no_second_entry(parcel: Parcel) -> None:
+    async with fake_leaderboard(Reply(silent=True, after=True)) as server:
+        async with anyio.create_task_group() as group:
+            group.start_soon(deliver, server, parcel, Patience())
+            await server.wait_for_requests(1)
+            group.cancel_scope.cancel()
+
+        sent = await deliver(server, parcel)
+
+    assert not sent.taken.is_new
+    assert len(server.entries) == 1
+
+
+async def test_a_run_that_was_sent_before_keeps_its_entry_and_what_changed_since_is_said(
+    suite: Suite, run: PastRun
+) -> None:
+    async with fake_leaderboard() as server:
+        first = await deliver(server, pack(run, suite, {}))
+        same = await deliver(server, pack(read_run(run.files), suite, {}))
+        journal = run.files.journal.read_text(encoding="utf-8")
+        run.files.journal.write_text(journal.replace('"score":0.8', '"score":0.4'), encoding="utf-8")
+        other = await deliver(server, pack(read_run(run.files), suite, {}))
+
+    assert [one.taken.is_new for one in (first, same, other)] == [True, False, False]
+    assert [one.is_current for one in (first, same, other)] == [True, True, False]
+    assert "was on the leaderboard already" in outcome_words(same)
+    assert "has kept the result that was sent of this run before" in outcome_words(other)
+    assert len(server.entries) == 1
+
+
+def test_a_run_that_is_not_comparable_is_refused_with_every_reason_and_gets_no_id(tmp_path: Path, suite: Suite) -> None:
+    past = past_run(tmp_path, planned(suite, Made(), Made(score=None), model="demo/oracle"))
+
+    with pytest.raises(NotForTheLeaderboardError) as caught:
+        pack(past, suite, {})
+
+    assert "built-in script" in str(caught.value)
+    assert "3 of 6 trials have no score" in str(caught.value)
+    assert "--upload-partial" in str(caught.value)
+    assert not submission_file(past.files).exists()
+    sent = json.loads(pack(past, suite, {}, partial=True).body)["metadata"]
+    assert (sent["partial"], sent["reasons"]["demo_model"], sent["reasons"]["ungraded"]) == (True, 1, 3)
+
+
+class Told(list[str]):
+    """What a user was told."""
+
+    @property
+    def whole(self) -> str:
+        return "\n".join(self)
+
+
+def env_for(server: FakeLeaderboard, tmp_path: Path, token: str = TOKEN) -> dict[str, str]:
+    return {"PINCHBENCH_SERVER_URL": server.url, "PINCHBENCH_TOKEN": token, "PINCHBENCH_CONFIG": str(tmp_path / "c")}
+
+
+async def test_the_end_of_a_run_sends_it_and_says_where_it_stands(tmp_path: Path, run: PastRun, suite: Suite) -> None:
+    told = Told()
+    async with fake_leaderboard() as server:
+        await offer(run, suite, env_for(server, tmp_path), tell=told.append, patience=AT_ONCE)
+
+    assert told[-1].startswith(f"{server.url}/r/")
+    assert "on rank 3" in told.whole
+    assert len(server.entries) == 1
+
+
+async def test_without_a_token_the_end_of_a_run_is_one_sentence_and_nothing_is_sent_or_written(
+    tmp_path: Path, run: PastRun, suite: Suite
+) -> None:
+    told = Told()
+    async with fake_leaderboard() as server:
+        await offer(run, suite, env_for(server, tmp_path, ""), tell=told.append)
+
+    [sentence] = told
+    assert "pinchbench-async register" in sentence
+    assert server.requests == []
+    assert not submission_file(run.files).exists()
+
+
+async def test_a_failed_upload_raises_nothing_and_says_how_to_try_again(
+    tmp_path: Path, run: PastRun, suite: Suite
+) -> None:
+    told = Told()
+    async with fake_leaderboard(*[error(500, "oh")] * 4) as server:
+        await offer(run, suite, env_for(server, tmp_path), tell=told.append, patience=AT_ONCE)
+
+    assert "asked 4 times" in told[-1]
+    assert f"pinchbench-async upload {run.files.folder}" in told[-1]
+
+
+async def test_at_the_end_of_a_run_settings_that_can_not_be_used_are_told_and_not_raised(
+    tmp_path: Path, run: PastRun, suite: Suite
+) -> None:
+    told = Told()
+    env = {"PINCHBENCH_SERVER_URL": "http://board.example", "PINCHBENCH_CONFIG": str(tmp_path)}
+
+    await offer(run, suite, env, tell=told.append)
+
+    assert "PINCHBENCH_SERVER_URL must begin with https://" in told.whole
+
+
+async def test_nothing_is_said_of_a_built_in_model_and_a_partial_run_is_not_sent(tmp_path: Path, suite: Suite) -> None:
+    told = Told()
+    demo = past_run(tmp_path / "a", planned(suite, model="demo/oracle"))
+    ungraded = past_run(tmp_path / "b", planned(suite, Made(), Made(score=None)))
+    async with fake_leaderboard() as server:
+        await offer(demo, suite, env_for(server, tmp_path), tell=told.append)
+        assert told == []
+        await offer(ungraded, suite, env_for(server, tmp_path), tell=told.append)
+
+    assert "3 of 6 trials have no score" in told.whole
+    assert server.requests == []
+
+
+async def test_a_registration_is_kept_for_the_user_alone_and_used_from_then_on(tmp_path: Path) -> None:
+    async with fake_leaderboard() as server:
+        env = env_for(server, tmp_path, "")
+        saved = await register(env)
+
+        assert saved.claim_url == f"{server.url}/claim/1"
+        path = account_file(env)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert read_account(env).token == saved.token == "tok-1-0123456789"
+        with pytest.raises(ConfigError, match="--force"):
+            await register(env)
+        assert len(server.requests) == 1
+        await register(env, force=True)
+        assert read_account(env).token == "tok-2-0123456789"
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"token": "a b"}', b"[]", b"no", b'{"token": 7}'])
+async def test_a_registration_without_a_token_is_an_error_and_not_repeated(tmp_path: Path, body: bytes) -> None:
+    async with fake_leaderboard(Reply(status=201, body=body)) as server:
+        env = env_for(server, tmp_path, "")
+        with pytest.raises(LeaderboardError, match="gave no token"):
+            await register(env)
+
+    assert len(server.requests) == 1
+    assert read_saved(account_file(env)) is None
+
+
+async def test_where_no_token_can_be_kept_none_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("a file", encoding="utf-8")
+    async with fake_leaderboard() as server:
+        with pytest.raises(ResultsError, match="can't be made"):
+            await register(env_for(server, tmp_path, ""))
+
+    assert server.requests == []
+
+
+async def test_too_many_registrations_are_told_with_the_time_to_wait(tmp_path: Path) -> None:
+    async with fake_leaderboard() as server:
+        server.registered = 10
+        with pytest.raises(LeaderboardError, match="again in 60 minutes"):
+            await register(env_for(server, tmp_path, ""))
+
+
+def test_a_run_can_not_be_sent_where_its_id_can_not_be_kept(run: PastRun, suite: Suite) -> None:
+    gone = RunFiles(output_dir=run.files.output_dir / "gone", name=run.files.name)
+
+    with pytest.raises(ResultsError, match=r"submission\.json can't be written"):
+        pack(PastRun(**{name: getattr(run, name) for name in PastRun.__slots__} | {"files": gone}), suite, {})

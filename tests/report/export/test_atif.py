@@ -1,0 +1,234 @@
+"""A run as ATIF trajectories, checked against the rules of the format."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from datetime import datetime
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hostile_transcripts import HOSTILE
+from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.errors import ResultsError
+from pinchbench.model import Reason, Ungraded
+from pinchbench.report.export.atif import write_atif
+from pinchbench.results.past_run import read_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIXED = PlannedRun(
+    trials={
+        "task_a": (Made(score=1.0), Made(score=0.4)),
+        "task_b": (Made(score=0.0, reason=Reason.TIMED_OUT, note="It took too long."),),
+        "task_c": (
+            Made(score=None, reason=Reason.NO_TRANSCRIPT, note="OpenClaw left no transcript."),
+            Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("The judge did not answer.",)),
+        ),
+        "task_d": (Made(score=0.5, retried=(Reason.PROVIDER_ERROR,)),),
+        "task_e": (Made(score=0.3, transcript=HOSTILE), Made(score=0.3, transcript="")),
+    },
+    planned_beyond=1,
+)
+
+# the fields of each object of the format, and which of them have to be there
+TRAJECTORY = ({"schema_version", "session_id", "agent", "steps"}, {"notes", "final_metrics", "extra"})
+AGENT = ({"name", "version"}, {"model_name", "extra"})
+STEP = ({"step_id", "source", "message"}, {"timestamp", "observation", "extra"})
+OF_AGENTS = {"model_name", "reasoning_content", "tool_calls", "metrics"}  # in steps of the agent alone
+CALL = ({"tool_call_id", "function_name", "arguments"}, set[str]())
+RESULT = ({"content"}, {"source_call_id"})
+METRICS = (set[str](), {"prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd", "extra"})
+TOTALS = {
+    "total_prompt_tokens": "prompt_tokens",
+    "total_completion_tokens": "completion_tokens",
+    "total_cached_tokens": "cached_tokens",
+    "total_cost_usd": "cost_usd",
+}
+
+
+def has_fields(told: dict[str, Any], fields: tuple[set[str], set[str]]) -> bool:
+    needed, known = fields
+    return needed <= told.keys() <= needed | known
+
+
+def check(told: dict[str, Any]) -> None:
+    """The rules of ATIF 1.4, as its specification and its validators have them."""
+    assert told["schema_version"] == "ATIF-v1.4"
+    assert has_fields(told, TRAJECTORY)
+    assert has_fields(told["agent"], AGENT)
+    assert [step["step_id"] for step in told["steps"]] == list(range(1, len(told["steps"]) + 1)) != []
+    ids: list[str] = []
+    for step in told["steps"]:
+        is_agent = step["source"] == "agent"
+        assert step["source"] in ("system", "user", "agent")
+        assert has_fields(step, (STEP[0], STEP[1] | OF_AGENTS if is_agent else STEP[1]))
+        assert isinstance(step["message"], str)
+        assert datetime.fromisoformat(step["timestamp"]).tzinfo is not None if "timestamp" in step else True
+        calls = step.get("tool_calls", [])
+        assert all(has_fields(call, CALL) and isinstance(call["arguments"], dict) for call in calls)
+        own = [call["tool_call_id"] for call in calls]
+        ids += own
+        for result in step.get("observation", {}).get("results", []):
+            assert has_fields(result, RESULT)
+            assert "source_call_id" not in result or result["source_call_id"] in own
+        metrics = step.get("metrics", {})
+        assert has_fields(metrics, METRICS)
+        assert metrics.get("cached_tokens", 0) <= metrics.get("prompt_tokens", 0)
+    assert len(ids) == len(set(ids))
+    totals = told["final_metrics"]
+    assert totals["total_steps"] == len(told["steps"])
+    for total, part in TOTALS.items():
+        assert totals[total] == fsum(step.get("metrics", {}).get(part, 0) for step in told["steps"])
+
+
+def export(tmp_path: Path, run: PlannedRun = MIXED) -> Path:
+    folder = tmp_path / "atif"
+    write_atif(read_run(write_run(tmp_path / "results", run)), folder)
+    return folder
+
+
+def read(folder: Path, name: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((folder / name).read_bytes())
+    return told
+
+
+def test_every_trajectory_keeps_the_rules_of_the_format(tmp_path: Path) -> None:
+    folder = export(tmp_path, replace(MIXED, trials={**MIXED.trials, **random_trials(tasks=5, repetitions=2)}))
+    files = sorted(folder.glob("trials/*/*.json"))
+    assert len(files) == 16
+    for path in files:
+        check(json.loads(path.read_bytes()))
+
+
+def test_the_index_has_each_planned_trial_and_no_others(tmp_path: Path) -> None:
+    folder = export(tmp_path)
+    rows = read(folder, "index.json")["trials"]
+    told = {(row["task_id"], row["repetition"]): (row["file"], row["score"], row["left_out"]) for row in rows}
+    assert len(told) == len(rows) == 13
+    assert told["task_a", 2] == ("trials/task_a/2.json", 0.4, None)
+    assert told["task_b", 1] == ("trials/task_b/1.json", 0.0, None)
+    assert told["task_c", 1] == (None, None, "infrastructure")
+    assert told["task_c", 2] == ("trials/task_c/2.json", None, "judge_unreachable")
+    assert told["task_e", 2] == (None, 0.3, None)  # an empty transcript is no trajectory
+    assert told["task_a", 3] == (None, None, "not_run")
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert files == {"index.json"} | {row["file"] for row in rows if row["file"] is not None}
+
+
+def test_a_turn_has_its_calls_what_they_gave_and_what_it_used(tmp_path: Path) -> None:
+    told = read(export(tmp_path), "trials/task_a/1.json")
+    user, asking, answer = told["steps"]
+    assert (user["source"], user["message"]) == ("user", "Please see to task_a.")
+    assert asking["reasoning_content"] == "I should look first."
+    assert asking["tool_calls"] == [
+        {"tool_call_id": "call_1", "function_name": "exec", "arguments": {"command": "ls task_a"}}
+    ]
+    assert asking["observation"] == {"results": [{"source_call_id": "call_1", "content": "notes.md\nreport.md"}]}
+    assert asking["metrics"] == {"prompt_tokens": 2500, "completion_tokens": 10, "cached_tokens": 0, "cost_usd": 0.0075}
+    assert answer["timestamp"] == "2026-01-02T03:00:05.000+00:00"
+    assert told["agent"]["version"] == "2026.9.6"
+    assert told["extra"]["score"] == 1.0
+
+
+def test_a_trial_without_a_score_has_none_and_says_why(tmp_path: Path) -> None:
+    told = read(export(tmp_path), "trials/task_c/2.json")
+    assert "score" not in told["extra"]
+    assert told["extra"]["left_out"] == "judge_unreachable"
+
+
+def test_of_a_trial_that_was_tried_again_the_attempt_that_counts_is_told(tmp_path: Path) -> None:
+    told = read(export(tmp_path), "trials/task_d/1.json")
+    assert (told["extra"]["attempt"], told["extra"]["attempts"]) == (2, 2)
+    assert told["extra"]["evidence"] == "trials/task_d/1.attempt2"
+
+
+def test_hostile_transcripts_keep_their_order_and_their_sessions(tmp_path: Path) -> None:
+    told = read(export(tmp_path), "trials/task_e/1.json")
+    sources = [step["source"] for step in told["steps"]]
+    assert sources == ["user", "agent", "system", "system", "system", "user", "agent", "agent", "system", "system"]
+    asking = told["steps"][1]
+    assert asking["observation"]["results"] == [
+        {"source_call_id": "c", "content": "one"},
+        {"source_call_id": "c~2", "content": "two"},
+    ]
+    assert asking["extra"]["failed_calls"] == ["c~2"]
+    assert asking["metrics"]["prompt_tokens"] == 950
+    orphan = told["steps"][3]
+    assert orphan["observation"] == {"results": [{"content": "three: of no call"}]}
+    assert [step.get("extra", {}).get("session", 1) for step in told["steps"]] == [1] * 5 + [2] * 5
+    assert "no system prompts" in told["notes"]
+    check(told)
+
+
+def test_a_line_too_long_is_told_of_and_not_copied(tmp_path: Path) -> None:
+    long = '{"type":"message","text":"' + "x" * (33 << 20) + '"}\n'
+    folder = export(tmp_path, PlannedRun(trials={"task_a": (Made(transcript=long + HOSTILE),)}))
+    told = read(folder, "trials/task_a/1.json")
+    check(told)
+    assert told["steps"][0]["source"] == "system"
+    assert (folder / "trials/task_a/1.json").stat().st_size < 100_000
+
+
+def test_a_long_text_is_cut_and_says_so(tmp_path: Path) -> None:
+    text = json.dumps({"role": "user", "content": "y" * 3_000_000})
+    line = f'{{"type":"message","id":"m","timestamp":"2026-01-02T03:00:00.000Z","message":{text}}}\n'
+    told = read(export(tmp_path, PlannedRun(trials={"task_a": (Made(transcript=line),)})), "trials/task_a/1.json")
+    assert told["steps"][0]["message"].endswith("y\n[2000000 more characters were cut]")
+
+
+def test_a_transcript_that_can_not_be_read_keeps_no_others(tmp_path: Path) -> None:
+    files = write_run(tmp_path / "results", MIXED)
+    broken = files.folder / "trials" / "task_a" / "1" / "transcript.jsonl"
+    broken.unlink()
+    broken.mkdir()
+    write_atif(read_run(files), tmp_path / "atif")
+    told = read(tmp_path / "atif", "trials/task_a/1.json")
+    check(told)
+    assert "can't be read" in told["steps"][0]["message"]
+    check(read(tmp_path / "atif", "trials/task_a/2.json"))
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path / "results", MIXED))
+    for name in ("one", "two"):
+        write_atif(run, tmp_path / name)
+    names = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.json"))
+    assert names == sorted(path.relative_to(tmp_path / "two") for path in (tmp_path / "two").rglob("*.json"))
+    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in names)
+
+
+def test_a_folder_that_holds_anything_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "atif").mkdir()
+    (tmp_path / "atif" / "mine").touch()
+    with pytest.raises(ResultsError, match="is there already"):
+        export(tmp_path)
+    assert [one.name for one in (tmp_path / "atif").iterdir()] == ["mine"]
+
+
+def test_an_empty_folder_is_filled_and_is_the_users_alone(tmp_path: Path) -> None:
+    (tmp_path / "atif").mkdir(mode=0o755)
+    folder = export(tmp_path)
+    assert (folder / "index.json").is_file()
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_can_not_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = read_run(write_run(tmp_path / "results", MIXED))
+
+    def full(_: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("pinchbench.report.export.atif.os.fsync", full)
+    with pytest.raises(ResultsError, match="No space left"):
+        write_atif(run, tmp_path / "atif")
+    assert [one.name for one in tmp_path.iterdir()] == ["results"]
+
+
+def test_no_folder_of_the_machine_is_told(tmp_path: Path) -> None:
+    folder = export(tmp_path, replace(MIXED, config={"tasks_dir": str(tmp_path), "output_dir": str(tmp_path)}))
+    assert all(str(tmp_path) not in path.read_text(encoding="utf-8") for path in folder.rglob("*.json"))

@@ -1,0 +1,130 @@
+"""The summary for GitHub tells what matters, fits, and takes nothing from outside for markup."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.model import GradingType, Reason, Ungraded
+from pinchbench.report.export.github import MAX_BYTES, _code, github_lines
+from pinchbench.results.past_run import read_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = "| x | <script>alert(1)</script></details> @someone #12 [a](http://b.c) `c` **d** $e$ :tada:\n\n# f"
+CODE = re.compile(r"<code>[^<>`|*_\[\]()@$:~!\\\n]*</code>")
+
+
+def _summary(folder: Path, run: PlannedRun) -> str:
+    return "".join(github_lines(read_run(write_run(folder, run))))
+
+
+def test_the_score_stands_first_with_its_interval_and_what_it_leaves_out(tmp_path: Path) -> None:
+    trials = random_trials(tasks=8, repetitions=4, trouble=0.5)
+    run = read_run(write_run(tmp_path, PlannedRun(trials=trials, model="mock/m1", planned_beyond=1)))
+    lines = "".join(github_lines(run)).splitlines()
+    score, left = run.data["score"], run.data["left_out"]
+    assert isinstance(score, dict)
+    assert isinstance(left, dict)
+
+    assert lines[0] == "## PinchBench: <code>mock/m1</code>"
+    assert lines[2].startswith(
+        f"- **Score {score['mean']:.3f}** (95 % interval {score['low']:.3f} to {score['high']:.3f}), the mean of"
+    )
+    assert f"{left['ungraded']} ungraded, {left['infrastructure']} that say nothing" in lines[4]
+    assert f"{left['not_run']} not run" in lines[4]
+    assert "> The run is unfinished: " in "\n".join(lines)
+
+
+def test_every_category_has_a_line_whose_numbers_are_the_aggregates(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path, PlannedRun(trials=random_trials(tasks=8, repetitions=3, trouble=0.3))))
+    categories = run.data["categories"]
+    assert isinstance(categories, dict)
+    table = [line.split(" | ") for line in "".join(github_lines(run)).splitlines() if line.startswith("| <code>")][:4]
+
+    assert [cells[0] for cells in table] == [f"| <code>{name}</code>" for name in categories]
+    for cells, its in zip(table, categories.values(), strict=True):
+        assert cells[1] == f"{its['score']['mean']:.3f}"
+        assert cells[3] == str(its["score"]["trials"])
+        assert int(cells[4]) <= its["score"]["trials"]
+
+
+def test_what_was_not_passed_is_folded_the_worst_first(tmp_path: Path) -> None:
+    trials = {
+        "ok": (Made(score=0.9),),
+        "bad": (Made(score=0.3), Made(score=0.1)),
+        "ungraded": (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("No answer.",)),),
+        "broken": (Made(score=None, reason=Reason.PROVIDER_ERROR),),
+    }
+    text = _summary(tmp_path, PlannedRun(trials=trials))
+    folded = text[text.index("<details>") :]
+
+    assert "<summary>2 trials below 0.5</summary>" in folded
+    assert "<summary>Ungraded: 1 trial</summary>" in folded
+    assert "<summary>Says nothing about the model: 1 trial</summary>" in folded
+    assert folded.index("bad&#64;2") < folded.index("<code>bad</code>") < folded.index("judge&#95;unreachable")
+    assert "<code>ok</code>" not in folded
+    assert folded.count("<details>") == folded.count("</details>") == 3
+
+
+def test_a_run_without_any_score_says_so(tmp_path: Path) -> None:
+    text = _summary(tmp_path, PlannedRun(trials={"a": (Made(score=None),)}))
+
+    assert "**No score**: no trial has one." in text
+    assert "| – | – | 0 | 0 | 1 |" in text
+
+
+def test_no_score_below_the_threshold_reads_as_if_it_were_not(tmp_path: Path) -> None:
+    text = _summary(tmp_path, PlannedRun(trials={"a": (Made(score=0.4996),)}))
+
+    assert "| <code>a</code> | 0.4996 |" in text
+
+
+def test_time_tokens_and_cost_are_those_of_the_attempts_that_count_and_the_others_stand_apart(tmp_path: Path) -> None:
+    text = _summary(tmp_path, PlannedRun(trials={"a": (Made(retried=(Reason.PROVIDER_ERROR,)), Made())}))
+
+    assert "- Agent time 1 min 00 s, 10.0k tokens, USD 0.0300; attempts that do not count USD 0.0150; judge" in text
+    assert "| 1 min 00 s | USD 0.0300 |" in text
+
+
+def test_the_judges_cost_is_told_where_there_is_one(tmp_path: Path) -> None:
+    judged = _summary(tmp_path, PlannedRun(trials={"a": (Made(), Made())}))
+    alone = _summary(tmp_path / "other", PlannedRun(trials={"a": (Made(),)}, grading=GradingType.AUTOMATED))
+
+    assert "USD 0.0300; judge USD 0.0020.\n" in judged
+    assert "USD 0.0150.\n" in alone
+
+
+def test_hostile_text_is_neither_markup_nor_a_mention(tmp_path: Path) -> None:
+    trials = {"a": (Made(score=0.1, notes=(HOSTILE,)), Made(score=None, reason=Reason.RUNNER_BUG, note=HOSTILE))}
+    text = _summary(tmp_path, PlannedRun(trials=trials, categories={"a": HOSTILE}))
+    rest = CODE.sub("", text)
+
+    assert "script" not in rest
+    assert "someone" not in rest
+    assert "tada" not in rest
+    assert all(line.count("|") in (0, 6, 9) for line in text.splitlines())
+
+
+@given(st.text(st.characters()))
+def test_any_text_from_outside_is_code_and_nothing_else(text: str) -> None:
+    made = _code(text)
+
+    assert not made or CODE.fullmatch(made)
+    made.encode()
+
+
+def test_a_summary_is_never_longer_than_github_takes(tmp_path: Path) -> None:
+    trials = {f"task_{n:04d}": (Made(score=0.0, notes=("😀<" * 200,)),) for n in range(700)}
+    categories = {task: f"category {task} {'<' * 150}" for task in trials}
+    text = _summary(tmp_path, PlannedRun(trials=trials, categories=categories, slots=16))
+
+    assert len(text.encode()) <= MAX_BYTES
+    assert "more trials; all are in the results" in text
+    assert "more categories; all are in the results" in text
+    assert text.count("<details>") == text.count("</details>") == 1

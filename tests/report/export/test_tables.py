@@ -1,0 +1,253 @@
+"""Tables hold one row a planned trial, and read back as they were."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import stat
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
+from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.model import Reason, TrialKey, Ungraded
+from pinchbench.report.export.rows import COLUMNS, Kind, State, trial_rows
+from pinchbench.report.export.tables import csv_lines, harmless, jsonl_lines, write_parquet
+from pinchbench.report.export.whole_file import whole_file
+from pinchbench.results.journal import JournalWriter
+from pinchbench.results.past_run import read_run
+from pinchbench.results.records import RunResumed, TrialFinished
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.report.export.rows import Row
+    from pinchbench.results.past_run import PastRun
+
+HOSTILE = '=cmd|"/c calc"!A1, "quoted"\r\nnext;=1+1 \x1b[31m\u202eabc\x00 ü 😀'
+
+
+def _varied(folder: Path) -> PastRun:
+    trials = {
+        "task_a": (Made(score=0.9), Made(score=0.2, note=HOSTILE, notes=(HOSTILE, "two"))),
+        "task_b": (
+            Made(score=0.4, retried=(Reason.PROVIDER_ERROR,)),
+            Made(score=None, reason=Reason.NO_TRANSCRIPT, note="OpenClaw left no transcript."),
+        ),
+        "task_c": (
+            Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("The judge did not answer.",)),
+            Made(score=None),
+        ),
+        "task_d": (Made(score=None, reason=Reason.INTERRUPTED), Made(score=0.0, reason=Reason.TIMED_OUT)),
+    }
+    categories = {"task_a": "-a category", "task_b": "data"}
+    return read_run(write_run(folder, PlannedRun(trials=trials, categories=categories, planned_beyond=1)))
+
+
+def _by_key(rows: list[Row]) -> dict[str, Row]:
+    return {str(TrialKey(task_id=str(row["task_id"]), repetition=int(str(row["repetition"])))): row for row in rows}
+
+
+def test_every_planned_trial_has_one_row_in_the_plans_order(tmp_path: Path) -> None:
+    run = _varied(tmp_path)
+    rows = list(trial_rows(run))
+
+    assert [(row["task_id"], row["repetition"]) for row in rows] == run.facts.plan
+    assert all(list(row) == [column.name for column in COLUMNS] for row in rows)
+
+
+def test_the_states_of_the_rows_add_up_to_what_the_aggregate_counts(tmp_path: Path) -> None:
+    trials = random_trials(tasks=12, repetitions=4, trouble=0.5)
+    run = read_run(write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1)))
+    rows = list(trial_rows(run))
+    score, left = run.data["score"], run.data["left_out"]
+    assert isinstance(score, dict)
+    assert isinstance(left, dict)
+    counted = Counter(row["state"] for row in rows)
+
+    assert counted[State.SCORED] == score["trials"]
+    assert counted[State.UNGRADED] == left["ungraded"]
+    assert counted[State.INFRASTRUCTURE] == left["infrastructure"]
+    assert counted[State.NOT_RUN] == left["not_run"] == 12
+    assert {row["state"] for row in rows if row["score"] is not None} == {State.SCORED}
+
+
+def test_a_row_tells_of_the_attempt_that_counts_and_what_all_cost(tmp_path: Path) -> None:
+    run = _varied(tmp_path)
+    row = _by_key(list(trial_rows(run)))["task_b"]
+    outcomes = run.attempts[TrialKey(task_id="task_b", repetition=1)].outcomes
+
+    assert (row["attempt"], row["attempts"], row["reason"]) == (2, 2, "completed")
+    assert row["evidence"] == "trials/task_b/1.attempt2"
+    assert row["cost_usd"] == outcomes[1].usage.cost_usd
+    assert row["all_attempts_cost_usd"] == outcomes[0].usage.cost_usd + outcomes[1].usage.cost_usd
+
+
+def test_an_attempt_that_was_interrupted_is_no_attempt_more(tmp_path: Path) -> None:
+    run = _varied(tmp_path)
+    rows = list(trial_rows(run))
+    retries = run.data["retries"]
+    assert isinstance(retries, dict)
+
+    assert _by_key(rows)["task_d"]["attempts"] == 0
+    assert sum(max(0, int(str(row["attempts"])) - 1) for row in rows) == retries["attempts"] == 1
+
+
+def test_what_is_not_known_is_missing_and_never_a_zero(tmp_path: Path) -> None:
+    rows = _by_key(list(trial_rows(_varied(tmp_path))))
+
+    not_run = rows["task_a@3"]
+    known = {name for name, value in not_run.items() if value is not None}
+    assert not_run["state"] == "not_run"
+    assert not_run["attempts"] == 0
+    assert known == {
+        "run_id", "model", "task_id", "repetition", "category", "grading_type", "digest", "timeout_s", "state", "attempts"
+    }  # fmt: skip
+    assert (rows["task_c"]["score"], rows["task_c"]["passed"]) == (None, None)
+    assert (rows["task_c"]["ungraded"], rows["task_c@2"]["ungraded"]) == ("judge_unreachable", "not_graded")
+    assert (rows["task_b@2"]["state"], rows["task_b@2"]["counts"]) == ("infrastructure", False)
+    assert (rows["task_d"]["state"], rows["task_d"]["ungraded"]) == ("interrupted", None)
+    assert (rows["task_d@2"]["score"], rows["task_d@2"]["passed"], rows["task_d@2"]["timed_out"]) == (0.0, False, True)
+
+
+@pytest.mark.parametrize(("score", "passed"), [(0.6, True), (0.59, False)])
+def test_a_score_passes_from_the_runs_own_threshold_on(tmp_path: Path, score: float, passed: bool) -> None:
+    run = PlannedRun(trials={"task_a": (Made(score=score),)}, config={"pass_threshold": 0.6})
+    [row] = trial_rows(read_run(write_run(tmp_path, run)))
+
+    assert row["passed"] is passed
+
+
+def test_the_release_of_a_row_is_the_one_it_ran_on(tmp_path: Path) -> None:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=1))
+    run = read_run(files)
+    newer = {**run.facts.versions, "openclaw": "2027.1.1"}
+    config = {**run.facts.config, "isolation": "shared"}
+    [first] = run.outcomes
+    later = RunResumed(at=BEGAN + 500, trials=1, config=config, versions=newer)
+    key = TrialKey(task_id="task_a", repetition=2)
+    with JournalWriter(files.journal, go_on=True) as journal:
+        journal.append([later, TrialFinished(outcome=type(first)(key=key, reason=Reason.COMPLETED, digest="d"))])
+    rows = list(trial_rows(read_run(files)))
+
+    assert [(row["openclaw"], row["isolation"]) for row in rows] == [("2026.9.6", "private"), ("2027.1.1", "shared")]
+    assert rows[1]["started_at"] is None  # it says none
+
+
+def test_csv_reads_back_with_every_value_in_its_column(tmp_path: Path) -> None:
+    run = _varied(tmp_path)
+    text = "".join(csv_lines(run))
+    read = list(csv.DictReader(io.StringIO(text, newline="")))
+
+    assert text.count("\r\n") == text.count("\n") == len(run.facts.plan) + 1
+    for told, row in zip(read, trial_rows(run), strict=True):
+        assert None not in told
+        for column in COLUMNS:
+            value, cell = row[column.name], told[column.name]
+            if value is None:
+                assert cell == ""
+            elif column.kind in (Kind.WHOLE, Kind.NUMBER):
+                assert float(cell) == value
+            elif column.kind is Kind.FLAG:
+                assert cell == str(value).lower()
+    assert read[0]["started_at"] == "2026-01-02T03:00:00.000Z"
+    assert json.loads(read[0]["breakdown"]) == {"automated.file_there": 0.9, "llm_judge.is_clear": 0.9}
+
+
+def test_no_cell_of_a_csv_is_a_formula_for_a_spreadsheet(tmp_path: Path) -> None:
+    cells = list(csv.reader(io.StringIO("".join(csv_lines(_varied(tmp_path))), newline="")))
+    notes = [cell for row in cells for cell in row if "cmd" in cell]
+
+    assert notes
+    assert all(note.startswith("'=cmd") and ";'=1+1" in note for note in notes)
+    assert any(cell == "'-a category" for row in cells for cell in row)
+
+
+@given(st.text("=+-@＝'\"; \ta1"))
+def test_a_harmless_text_begins_with_no_sign_of_a_formula_wherever_a_cell_could_begin(text: str) -> None:
+    made = harmless(text)
+
+    assert not any(piece.strip(" ").startswith(("=", "+", "-", "@", "＝")) for piece in made.split(";")[1:])
+    assert not made.startswith(("=", "+", "-", "@", "＝"))
+    assert made.replace("'", "") == text.replace("'", "")
+
+
+def test_json_lines_read_back_whole_with_text_as_it_is(tmp_path: Path) -> None:
+    run = _varied(tmp_path)
+    rows = [json.loads(line) for line in jsonl_lines(run)]
+    kept = _by_key(list(trial_rows(run)))
+
+    assert len(rows) == len(kept)
+    assert all(list(row) == [column.name for column in COLUMNS] for row in rows)
+    assert rows[1]["note"] == kept["task_a@2"]["note"]
+    assert rows[1]["note"].startswith('=cmd|"/c calc"!A1, "quoted" next')
+    assert rows[1]["grade_notes"][1] == "two"
+    assert rows[0]["ended_at"] == "2026-01-02T03:00:32.000Z"
+    assert rows[2]["score"] is None
+
+
+def test_parquet_reads_back_with_the_types_of_its_columns(tmp_path: Path) -> None:
+    run = _varied(tmp_path)
+    path = tmp_path / "trials.parquet"
+    write_parquet(run, path)
+    table = parquet.read_table(path)
+    rows = list(trial_rows(run))
+
+    assert table.column_names == [column.name for column in COLUMNS]
+    for column in COLUMNS:
+        read = table.column(column.name).to_pylist()
+        if column.kind is Kind.POINTS:
+            read = [dict(value) if value is not None else None for value in read]
+        assert read == [row[column.name] for row in rows], column.name
+    assert str(table.schema.field("started_at").type) == "timestamp[us, tz=UTC]"
+    assert str(table.schema.field("passed").type) == "bool"
+    assert table.schema.field("score").metadata[b"meaning"].startswith(b"The score in 0-1")
+
+
+def test_without_its_library_parquet_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = _varied(tmp_path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    with pytest.raises(ConfigError, match=r"pip install 'pinchbench-async\[parquet\]'"):
+        write_parquet(run, tmp_path / "trials.parquet")
+    assert not (tmp_path / "trials.parquet").exists()
+
+
+def test_a_file_is_there_whole_and_for_the_user_alone_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_bytes(b"old")
+
+    def fail_halfway() -> None:
+        with whole_file(path) as file:
+            file.write(b"half" * 1_000_000)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_halfway()
+    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
+    assert path.read_bytes() == b"old"
+
+    with whole_file(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_that_cannot_be_written_is_told_and_only_files_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for place, why in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "link", "is no ordinary file"),
+        (tmp_path / "none" / "x", "No such file or directory; name another file with --output"),
+    ):
+        with pytest.raises(ResultsError, match=why), whole_file(place):
+            pass
+    assert (tmp_path / "link").is_symlink()
+    assert not (tmp_path / "elsewhere").exists()

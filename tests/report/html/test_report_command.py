@@ -1,0 +1,62 @@
+"""`pinchbench-async report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from past_runs import Made, PlannedRun, write_run
+from pinchbench.cli import cli
+from pinchbench.errors import ConfigError, ResultsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _runs(folder: Path) -> None:
+    for number in (1, 2):
+        write_run(folder, PlannedRun(trials={"task_a": (Made(),)}, run_id=f"20260102-030000-000{number}"))
+
+
+def test_the_page_of_a_run_lies_in_its_folder_and_its_path_is_printed(tmp_path: Path) -> None:
+    _runs(tmp_path)
+
+    done = CliRunner().invoke(
+        cli, ["report", "20260102-030000-0001", "--output-dir", str(tmp_path)], catch_exceptions=False
+    )
+
+    path = tmp_path / "mock-m1_20260102-030000-0001" / "report.html"
+    assert done.stdout == f"{path}\n"
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_several_runs_need_a_name_for_their_page(tmp_path: Path) -> None:
+    _runs(tmp_path)
+    names = ["20260102-030000-0001", "20260102-030000-0002", "--output-dir", str(tmp_path)]
+
+    refused = CliRunner().invoke(cli, ["report", *names])
+    done = CliRunner().invoke(cli, ["report", *names, "-o", str(tmp_path / "both.html")], catch_exceptions=False)
+
+    assert isinstance(refused.exception, ConfigError)
+    assert "--output" in str(refused.exception)
+    assert done.stdout == f"{tmp_path / 'both.html'}\n"
+    assert (tmp_path / "both.html").is_file()
+
+
+def test_the_same_run_named_twice_is_one(tmp_path: Path) -> None:
+    _runs(tmp_path)
+    twice = ["20260102-030000-0001", str(tmp_path / "mock-m1_20260102-030000-0001")]
+
+    done = CliRunner().invoke(cli, ["report", *twice, "--output-dir", str(tmp_path)], catch_exceptions=False)
+
+    assert done.exit_code == 0
+
+
+def test_a_run_that_is_not_there_is_an_error_that_names_those_that_are(tmp_path: Path) -> None:
+    _runs(tmp_path)
+
+    done = CliRunner().invoke(cli, ["report", "nothing", "--output-dir", str(tmp_path)])
+
+    assert isinstance(done.exception, ResultsError)
+    assert "20260102-030000-0002" in str(done.exception)

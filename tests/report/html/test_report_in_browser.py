@@ -1,0 +1,292 @@
+"""`report.html` in a real browser: what a reader sees, clicks and prints."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser import chromium, opened
+from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.model import Reason, Ungraded
+from pinchbench.report.html.page import write_report
+from pinchbench.results.past_run import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+MISCHIEF = (
+    "</script><script>alert(1)</script><!-- <script>",
+    "<img src=x onerror=alert(2)>",
+    "[click](javascript:alert(3)) <a href='javascript:alert(3)'>me</a>",
+    "\u202egnp.exe\u202c\u0000\u001b[31mred\u001b[0m \ud83d {{ 7 * 7 }} ${7 * 7}",
+    "<style>body{display:none}</style><iframe src=https://example.com></iframe>",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with something of everything."""
+    folder = tmp_path_factory.mktemp("report")
+    trials = {
+        "task_apple": (Made(score=1.0, took_s=10), Made(score=0.9, took_s=12)),
+        "task_birch": (Made(score=0.2, took_s=99, stderr="E: no luck\n" * 3000), Made(score=0.4, took_s=80)),
+        "task_cedar": (
+            Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("Nobody answered.",)),
+            Made(score=0.7),
+        ),
+        "task_dogwood": (
+            Made(reason=Reason.NO_TRANSCRIPT, score=None, note="It left nothing."),
+            Made(score=0.6, retried=(Reason.PROVIDER_ERROR,)),
+        ),
+        "task_elm": (Made(score=0.5, transcript=_mischief()), Made(score=1.0, transcript=_long())),
+    }
+    run = write_run(folder, PlannedRun(trials=trials, categories={"task_apple": "fruit", "task_cedar": "<b>wood</b>"}))
+    path = folder / "report.html"
+    write_report([read_run(run)], path)
+    return path
+
+
+def _event(message: dict[str, object]) -> str:
+    return json.dumps({"type": "message", "id": "m", "timestamp": "2026-01-02T03:00:01Z", "message": message}) + "\n"
+
+
+def _mischief() -> str:
+    messages: list[dict[str, object]] = [{"role": "user", "content": "\n".join(MISCHIEF)}]
+    for text in MISCHIEF:
+        call = {"type": "toolCall", "id": text, "name": text, "arguments": {text: text}}
+        parts = [{"type": "thinking", "thinking": text}, {"type": "text", "text": text}, call]
+        messages.append({"role": "assistant", "provider": "m", "model": text, "content": parts, "stopReason": text})
+        answer = [{"type": "text", "text": text}]
+        messages.append(
+            {"role": "toolResult", "toolCallId": text, "toolName": text, "content": answer, "isError": True}
+        )
+    return "".join(map(_event, messages)) + "</script><script>alert(4)</script>\n"
+
+
+def _long() -> str:
+    return _event({"role": "user", "content": "word " * 20_000 + "the end"})
+
+
+def _tasks(page: Page) -> list[str]:
+    """The tasks that are shown, in order."""
+    return [one.removeprefix("▸").strip() for one in page.locator("tr.task:visible th").all_inner_texts()]
+
+
+def test_it_opens_without_a_complaint_or_a_request_and_says_how_it_went(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as watched:
+        text = watched.page.locator(".headline").inner_text()
+
+        assert "mock/m1" in text
+        assert "95 % interval" in text
+        assert "1 no_transcript" in text
+        assert "2026.9.6" in text
+        assert watched.page.locator(".plot svg:visible").count() == 3
+        assert watched.complaints == []
+        assert watched.requests == []
+
+
+def test_a_head_sorts_its_column_by_mouse_and_by_keyboard_and_says_so(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as watched:
+        page = watched.page
+        score = page.locator(".task-table th", has_text="Score").first
+
+        score.locator("button").click()
+        descending = _tasks(page)
+        assert score.get_attribute("aria-sort") == "descending"
+        score.locator("button").focus()
+        page.keyboard.press("Enter")
+
+        assert descending[0] == "task_apple"
+        assert descending[-1] == "task_birch"
+        assert score.get_attribute("aria-sort") == "ascending"
+        assert _tasks(page) == descending[::-1]
+        assert watched.complaints == []
+
+
+def test_filters_leave_the_tasks_that_fit_and_say_how_many(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as watched:
+        page = watched.page
+        page.locator("select[name=state]").select_option("failed")
+        failed = _tasks(page)
+        page.locator("select[name=state]").select_option("ungraded")
+        ungraded = _tasks(page)
+        page.locator("select[name=state]").select_option("left_out")
+        left_out = _tasks(page)
+        page.locator("select[name=state]").select_option("")
+        page.locator("select[name=category]").select_option("fruit")
+        fruit = _tasks(page)
+        page.locator("select[name=category]").select_option("")
+        page.locator("input[name=text]").fill("left NOTHING")
+
+        assert failed == ["task_birch"]
+        assert ungraded == ["task_cedar"]
+        assert left_out == ["task_dogwood"]
+        assert fruit == ["task_apple"]
+        assert _tasks(page) == ["task_dogwood"]
+        assert page.locator(".shown").inner_text() == "1 of 5 tasks"
+        page.locator("input[name=text]").fill("no such thing")
+        assert page.locator(".nothing").is_visible()
+
+
+def test_a_task_unfolds_to_its_trials(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as watched:
+        page = watched.page
+        assert page.locator("tr.trial:visible").count() == 0
+
+        page.get_by_role("button", name="Trials of task_birch").click()
+
+        assert page.locator("tr.trial:visible a").all_inner_texts() == ["task_birch", "task_birch@2"]
+
+
+def test_a_trial_has_an_address_and_back_leads_back(browser: Browser, report: Path) -> None:
+    with opened(browser, report, anchor="#trial/task_dogwood@2") as watched:
+        page = watched.page
+        assert page.locator("h1").inner_text() == "task_dogwood@2"
+        assert "provider_error" in page.locator("#trial").inner_text()
+        assert page.locator("#overview").is_hidden()
+        assert "attempt 2" in page.locator("#trial").inner_text()
+        assert page.locator(".fold", has_text="ls task_dogwood").locator("pre").count() == 2
+
+        page.get_by_text("previous trial").click()
+        assert page.locator("h1").inner_text() == "task_dogwood"
+        assert "There is no transcript." in page.locator("#trial").inner_text()
+        page.go_back()
+        assert page.locator("h1").inner_text() == "task_dogwood@2"
+        page.get_by_role("link", name="all tasks").click()
+
+        assert page.locator("#overview").is_visible()
+        assert page.locator("tr.trial:visible").count() == 2
+        assert watched.complaints == []
+
+
+def test_a_bar_of_the_timeline_leads_to_its_trial(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as watched:
+        watched.page.locator(".plot .wide a[href='#trial/task_birch']").click()
+
+        assert watched.page.locator("h1").inner_text() == "task_birch"
+
+
+def test_nothing_of_a_hostile_transcript_runs_or_hides(browser: Browser, report: Path) -> None:
+    with opened(browser, report, anchor="#trial/task_elm") as watched:
+        page = watched.page
+        page.get_by_role("button", name="unfold all").click()
+        text = page.locator("#trial").inner_text()
+
+        assert watched.complaints == []
+        assert watched.requests == []
+        for mischief in ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "‹U+202E›gnp.exe", "␀"):
+            assert text.count(mischief) >= 4
+        assert "\u202e" not in text
+        assert "{{ 7 * 7 }}" in text
+        assert page.locator("img, iframe, a[href^=javascript]").count() == 0
+        assert page.locator("script:not([type])").count() == 1
+
+
+def test_long_text_is_cut_with_a_way_to_see_all(browser: Browser, report: Path) -> None:
+    with opened(browser, report, anchor="#trial/task_elm@2") as watched:
+        page = watched.page
+        assert "the end" not in page.locator("#trial").inner_text()
+
+        page.get_by_text("show all").click()
+
+        assert "the end" in page.locator("#trial").inner_text()
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen(browser: Browser, report: Path) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with opened(browser, report) as watched:
+        light = watched.page.evaluate(ground)
+    with opened(browser, report, is_dark=True) as watched:
+        page = watched.page
+        dark = page.evaluate(ground)
+        page.get_by_role("button", name="light").click()
+        chosen = page.evaluate(ground)
+        page.reload()
+        remembered = page.evaluate(ground)
+
+    assert dark != light
+    assert chosen == light
+    assert remembered == light
+
+
+@pytest.mark.parametrize("anchor", ["", "#trial/task_elm", "#trial/task_birch"])
+def test_a_phone_scrolls_no_page_sideways(browser: Browser, report: Path, anchor: str) -> None:
+    with opened(browser, report, anchor=anchor, width=360, height=740) as watched:
+        watched.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+
+        assert watched.page.evaluate("document.documentElement.scrollWidth") == 360
+        assert watched.page.locator(".plot .wide:visible").count() == 0
+
+
+def test_paper_shows_every_trial_and_no_control(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as watched:
+        page = watched.page
+        page.emulate_media(media="print")
+
+        assert page.locator("tr.trial:visible").count() == 10
+        assert page.locator("button.unfold:visible, .controls:visible, .themes:visible").count() == 0
+        assert page.locator("input:visible, select:visible").count() == 0
+
+
+def test_a_printed_trial_is_unfolded(browser: Browser, report: Path) -> None:
+    with opened(browser, report, anchor="#trial/task_elm@2") as watched:
+        page = watched.page
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+        assert "the end" in page.locator("#trial").inner_text()
+        assert page.locator("details:not([open])").count() == 0
+
+
+def test_without_scripts_all_tables_can_be_read(browser: Browser, report: Path) -> None:
+    with opened(browser, report, has_script=False) as watched:
+        assert watched.page.locator("tr.trial:visible").count() == 10
+        assert watched.page.locator(".plot svg:visible").count() == 3
+        assert watched.page.locator(".controls:visible, .themes:visible").count() == 0
+
+
+def test_several_runs_share_a_page_and_their_trials_keep_apart(browser: Browser, tmp_path: Path) -> None:
+    trials = random_trials(tasks=3, repetitions=2)
+    runs = [
+        write_run(tmp_path, PlannedRun(trials=trials, model=model, run_id=f"20260102-030000-000{number}"))
+        for number, model in enumerate(("mock/one", "mock/two"))
+    ]
+    write_report([read_run(run) for run in runs], tmp_path / "both.html")
+
+    with opened(browser, tmp_path / "both.html") as watched:
+        page = watched.page
+        page.locator(".overview th", has_text="Model").locator("button").click(click_count=2)
+        models = page.locator(".overview tbody th").all_inner_texts()
+        page.evaluate("location.hash = '#2/trial/task_001@2'")
+        page.locator("h1", has_text="task_001@2").wait_for()
+
+        assert models == ["mock/two", "mock/one"]
+        assert "mock/two" in page.locator("#trial").inner_text()
+        assert page.evaluate(
+            "new Set([...document.querySelectorAll('[id]')].map(one => one.id)).size"
+        ) == page.evaluate("document.querySelectorAll('[id]').length")
+        assert watched.complaints == []
+
+
+def test_five_hundred_trials_are_all_there(browser: Browser, tmp_path: Path) -> None:
+    run = write_run(tmp_path, PlannedRun(trials=random_trials(tasks=125, repetitions=4, trouble=0.1), slots=8))
+    write_report([read_run(run)], tmp_path / "report.html")
+
+    with opened(browser, tmp_path / "report.html") as watched:
+        page = watched.page
+        page.get_by_text("unfold all").click()
+
+        assert page.locator("tr.trial").count() == 500
+        assert page.locator("script.trial-data").count() == 500
+        assert page.locator("script.trial-data").last.get_attribute("data-anchor") == "trial/task_124@4"
+        assert watched.complaints == []

@@ -1,0 +1,81 @@
+"""The timeline of a run's slots: what is where, what is cut out, and the sums."""
+
+from __future__ import annotations
+
+from pinchbench.model import Grade, GradingType, Outcome, Reason, TrialKey
+from pinchbench.report.html.plots import where_the_time_went
+from pinchbench.report.html.timeline import Kind, timeline
+
+BEGAN = 1_767_322_800.0
+
+
+def _outcome(
+    task_id: str, *, slot: int = 1, at: float = 0, setup_s: float = 2, agent_s: float = 8, attempt: int = 1
+) -> Outcome:
+    return Outcome(
+        key=TrialKey(task_id=task_id, repetition=1),
+        reason=Reason.COMPLETED,
+        digest="",
+        slot=slot,
+        attempt=attempt,
+        started_at=BEGAN + at,
+        ended_at=BEGAN + at + setup_s + agent_s,
+        setup_s=setup_s,
+        execution_time_s=agent_s,
+    )
+
+
+def _grade(outcome: Outcome, at: float) -> Grade:
+    return Grade(key=outcome.key, grading_type=GradingType.AUTOMATED, score=1.0, graded_at=BEGAN + at)
+
+
+def _graded(outcome: Outcome, at: float) -> dict[tuple[TrialKey, int], Grade]:
+    return {(outcome.key, outcome.attempt): _grade(outcome, at)}
+
+
+def test_slots_are_lanes_and_what_is_not_used_of_them_is_idle() -> None:
+    outcomes = [_outcome("b", slot=2, at=5), _outcome("a"), _outcome("c", at=12)]
+
+    line = timeline([(one, Kind.DONE) for one in outcomes], {}, end=None)
+
+    assert line is not None
+    assert {slot: [span.key.task_id for span in spans] for slot, spans in line.lanes.items()} == {
+        1: ["a", "c"],
+        2: ["b"],
+    }
+    assert line.length_s == 22
+    assert (line.setup_s, line.agent_s, line.idle_s) == (6, 24, 14)
+    assert where_the_time_went(line) == "2 slots for 22.0 s: agents 55 %, set-up 14 %, idle 32 %"
+
+
+def test_a_rest_of_the_whole_run_is_cut_out_and_no_slot_was_idle_in_it() -> None:
+    day_s = 86_400.0
+    outcomes = [_outcome("a"), _outcome("b", at=day_s)]
+
+    line = timeline([(one, Kind.DONE) for one in outcomes], {}, end=None)
+
+    assert line is not None
+    assert [cut.rest_s for cut in line.cuts] == [day_s - 10]
+    assert line.length_s == 21  # 10 s each, and a mark of 1 s
+    assert line.idle_s == 0
+    first, second = line.lanes[1]
+    assert (first.end, second.start) == (10, 11)
+
+
+def test_a_grade_belongs_to_the_run_only_if_it_came_before_its_end() -> None:
+    outcome = _outcome("a")
+
+    within = timeline([(outcome, Kind.DONE)], _graded(outcome, 13), end=BEGAN + 20)
+    later = timeline([(outcome, Kind.DONE)], _graded(outcome, 5000), end=BEGAN + 20)
+
+    assert within is not None
+    assert within.grading_s == 3
+    assert later is not None
+    assert later.grading_s == 0
+
+
+def test_attempts_that_do_not_say_when_they_were_have_no_place() -> None:
+    backwards = _outcome("a", setup_s=-50)
+
+    assert timeline([(backwards, Kind.DONE)], {}, end=None) is None
+    assert timeline([(Outcome(key=backwards.key, reason=Reason.COMPLETED, digest=""), Kind.DONE)], {}, end=None) is None

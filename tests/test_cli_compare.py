@@ -1,0 +1,78 @@
+"""`pinchbench-async compare` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from past_runs import Made, PlannedRun, write_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A, B = "20260102-030000-000a", "20260103-030000-000b"
+
+
+def _write(folder: Path, run_id: str, score: float, tasks: int = 7, prefix: str = "task") -> None:
+    trials = {f"{prefix}_{number}": (Made(score=score),) for number in range(tasks)}
+    write_run(folder, PlannedRun(trials=trials, run_id=run_id, model=f"mock/{run_id[-1]}"))
+
+
+def _compare(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PINCHBENCH_")}
+    return subprocess.run(
+        [sys.executable, "-m", "pinchbench", "compare", "--output-dir", str(folder), *args],
+        cwd=folder,
+        env=clean,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_comparison_goes_to_stdout_and_the_page_to_its_file(tmp_path: Path) -> None:
+    _write(tmp_path, A, 0.2)
+    _write(tmp_path, B, 0.9)
+
+    done = _compare(tmp_path, A, "mock/b", "--html", "page.html")
+
+    assert done.returncode == 0, done.stderr
+    assert "B is better by 0.700" in done.stdout
+    assert done.stderr == f"Written: {tmp_path / 'page.html'}\n"
+    assert "B is better by 0.700" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_comparison_that_can_not_tell_is_no_failure(tmp_path: Path) -> None:
+    _write(tmp_path, A, 0.5, tasks=1)
+    _write(tmp_path, B, 0.5, tasks=1)
+
+    done = _compare(tmp_path, A, B, "--json", "--seed", "3")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["seed"], told["comparisons"][0]["verdict"]) == (3, "too_few_tasks")
+
+
+def test_runs_without_a_common_task_are_shown_and_leave_with_an_error(tmp_path: Path) -> None:
+    _write(tmp_path, A, 0.5)
+    _write(tmp_path, B, 0.5, prefix="other")
+
+    done = _compare(tmp_path, A, B, "--json")
+
+    assert done.returncode == 6
+    assert json.loads(done.stdout)["comparisons"][0]["verdict"] == "nothing_paired"
+    assert "Nothing could be compared" in done.stderr
+
+
+def test_bad_use_leaves_with_2_and_says_what_to_do(tmp_path: Path) -> None:
+    _write(tmp_path, A, 0.5)
+
+    for args, words in (((), "Missing argument"), ((A,), "at least two"), ((A, A), "with itself")):
+        done = _compare(tmp_path, *args)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr

@@ -1,0 +1,68 @@
+"""`pinchbench-async doctor` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from fakes import MODEL, fake_openclaw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = "sk-fedcba9876543210-NOBODYS-KEY-EITHER"
+
+
+def _doctor(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PINCHBENCH_", "OPENCLAW_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pinchbench", "doctor", "--run-root", str(folder / "runs"), *args],
+        cwd=folder,
+        env={**clean, "HOME": str(folder), "PINCHBENCH_CACHE": str(folder / "cache"), **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_findings_go_to_stdout_and_words_to_stderr(tmp_path: Path) -> None:
+    program = fake_openclaw(tmp_path)
+
+    done = _doctor(tmp_path, "--model", MODEL, "--openclaw", str(program), MOCK_API_KEY=KEY)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    subjects = {line[9:].split("  ")[0] for line in done.stdout.splitlines() if not line.startswith(" ")}
+    assert {"OpenClaw", "Node", "key", "memory", "run root", "processes", "runs", "model"} <= subjects
+    assert f"Asking {MODEL}" in done.stderr
+    assert "No problem" in done.stderr
+    assert "MOCK_API_KEY in the environment" in done.stdout
+    assert KEY[:12] not in done.stdout + done.stderr
+    assert "\x1b" not in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name in {"runs", "results"}) == []
+
+
+def test_json_is_a_list_of_findings_and_a_problem_is_exit_code_1(tmp_path: Path) -> None:
+    done = _doctor(tmp_path, "--openclaw", str(tmp_path / "nowhere"), "--json")
+
+    assert done.returncode == 1
+    findings = json.loads(done.stdout)
+    assert all(set(one) == {"level", "subject", "said", "do"} for one in findings)
+    [problem] = [one for one in findings if one["level"] == "problem"]
+    assert problem["subject"] == "OpenClaw"
+    assert "openclaw install" in problem["do"]
+    assert "Error: 1 problem (OpenClaw)" in done.stderr
+
+
+def test_a_key_that_is_not_set_is_a_finding_and_not_a_usage_error(tmp_path: Path) -> None:
+    program = fake_openclaw(tmp_path)
+
+    done = _doctor(tmp_path, "--model", MODEL, "--judge", "openai/gpt-5", "--openclaw", str(program), OPENAI_API_KEY="")
+
+    assert done.returncode == 1
+    assert "OPENAI_API_KEY; it is not set" in done.stdout
+    assert "ok       model" in done.stdout
