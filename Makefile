@@ -72,6 +72,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/journal.py
 	$(BIN)/python tests/bench/streams.py
 	$(BIN)/python tests/bench/judge_overlap.py
+	$(BIN)/python tests/bench/report_page.py
+	$(BIN)/python tests/bench/calibration.py
 
 fuzz: $(VENV)/.dev
 	PINCHBENCH_FUZZ=100000 $(BIN)/pytest -n $(JOBS) tests/fuzz

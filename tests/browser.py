@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import psutil
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,7 @@ ARGUMENTS = (
 )
 WAIT_MS = 5_000
 OPEN_MS = 60_000  # thousands of trials, on a busy machine
+LIMIT_S = 180.0  # of a page from its opening on: one whose script never ends would hold a test for good
 LOCAL = ("file:", "data:", "blob:", "about:")
 
 
@@ -79,6 +81,8 @@ def opened(
 ) -> Iterator[Watched]:
     """Open a file as a user of that screen does; `anchor` is the address' end, such as `#trial/task_a`."""
     before = set(_processes())
+    limit = threading.Timer(LIMIT_S, _kill_browser)
+    limit.start()
     context = browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if is_dark else "light",
@@ -105,10 +109,20 @@ def opened(
         page.goto(path.as_uri() + anchor, timeout=OPEN_MS)
         yield watched
     finally:
-        context.close()
+        with suppress(Error):  # a browser that was killed has said so already
+            context.close()
+        limit.cancel()
+        limit.join()
         # that of a page is on its way out then, and is no test's to leave behind
         psutil.wait_procs(set(_processes()) - before, timeout=WAIT_MS / 1000)
 
 
 def _processes() -> list[psutil.Process]:
     return psutil.Process().children(recursive=True)
+
+
+def _kill_browser() -> None:
+    """Whatever waits for a page is told that it is gone; playwright's own process, which says so, stays."""
+    for process in set(_processes()) - set(psutil.Process().children()):
+        with suppress(psutil.Error):
+            process.kill()

@@ -1,5 +1,7 @@
 """Make the README's pictures of `report.html`, from a run that is made here.
 
+The run is made up, and so is its model, `example/model`: no score in the pictures is that of any real model.
+
 `python tests/screenshots.py [FOLDER]` writes `report-light.png`, `report-dark.png`, `report-phone.png` and
 `report-trial.png`, by default to `docs/`. Needs a Chromium, as the tests do.
 """
@@ -81,7 +83,7 @@ def _run() -> PlannedRun:
     first, *others = trials["task_03_rota_repair"]
     trials["task_03_rota_repair"] = (replace(first, score=0.85, transcript=_transcript()), *others)
     categories = {task: CATEGORIES[number % len(CATEGORIES)] for number, task in enumerate(trials)}
-    return PlannedRun(trials=trials, categories=categories, model="anthropic/claude-sonnet-4", slots=4)
+    return PlannedRun(trials=trials, categories=categories, model="example/model", slots=4)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
+from click.shell_completion import ShellComplete, get_completion_class
 
 from fakes import make_suite
 from past_runs import Made, PlannedRun, write_run
@@ -50,8 +50,9 @@ def test_a_run_is_completed_by_its_name_or_its_id_newest_first(tmp_path: Path) -
 
 def test_a_run_that_begins_like_a_path_is_left_to_the_shell(tmp_path: Path) -> None:
     _put(tmp_path, "20260101-000000-0001")
-    items = ShellComplete(cli, {}, PROGRAM, VARIABLE).get_completions(["resume"], "./res")
-    assert [(item.type, item.value) for item in items] == [("file", "./res")]
+    for begun in ("./res", "~/res", "a folder/res", "ordner/für"):
+        items = ShellComplete(cli, {}, PROGRAM, VARIABLE).get_completions(["resume"], begun)
+        assert [(item.type, item.value) for item in items] == [("file", begun)]
 
 
 def test_of_several_runs_those_that_stand_there_are_not_offered_again(tmp_path: Path) -> None:
@@ -143,6 +144,17 @@ def test_a_name_that_a_shell_would_not_read_as_it_stands_is_not_offered(tmp_path
     assert _offered("resume", "--output-dir", str(tmp_path), "") == [whole.name]
 
 
+def test_what_is_told_beside_a_name_holds_no_control_characters(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, {"task_a": "hi", "task_b": "hi"})
+    head = (suite / "task_b.md").read_text(encoding="utf-8")
+    (suite / "task_b.md").write_text(
+        head.replace("\nid: task_b\n", "\nid: task_b\ncategory: \x1b[2J\n", 1), encoding="utf-8"
+    )
+
+    assert "\x1b[2J" in (suite / "task_b.md").read_text(encoding="utf-8")
+    assert _offered("tasks", "show", "--tasks-dir", str(suite), "task_") == ["task_a"]
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -185,6 +197,23 @@ def test_the_script_says_how_to_install_it_and_calls_the_program_as_click_answer
 
 def test_the_script_for_fish_keeps_a_value_with_commas_whole() -> None:
     assert 'string split -m 1 "," $completion' in completion_script("fish")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+@pytest.mark.parametrize(
+    ("args", "begun", "offered"),
+    [
+        ([], "--suite=core,task_00", ["--suite=core,task_00_sanity"]),
+        (["run"], "--isolation=g", ["--isolation=gateway"]),
+        ([], "resu", ["resume"]),
+    ],
+)
+def test_a_shell_that_takes_an_option_and_its_value_for_one_word_gets_it_whole(
+    shell: str, args: list[str], begun: str, offered: list[str]
+) -> None:
+    made = get_completion_class(shell)
+    assert made is not None
+    assert [item.value for item in made(cli, {}, PROGRAM, VARIABLE).get_completions(args, begun)] == offered
 
 
 BASH = """

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
-from click.shell_completion import BashComplete, add_completion_class, get_completion_class
+from click.shell_completion import (
+    BashComplete,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+    get_completion_class,
+)
 
 from pinchbench.cli.options import CONTEXT
 from pinchbench.cli.output import print_result
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 PROGRAM = "pinchbench-async"
 VARIABLE = "_PINCHBENCH_ASYNC_COMPLETE"  # as click makes it of the program's name
@@ -38,6 +50,30 @@ class _Bash(BashComplete):
     def get_completion_args(self) -> tuple[list[str], str]:
         args, begun = super().get_completion_args()
         return [arg for arg in args if arg != "="], begun
+
+
+class _WholeWords(ShellComplete):
+    """As click's, but for `--option=value`, of which these shells want the whole back."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+        option, equals, begun = incomplete.partition("=")
+        if not (equals and option.startswith("--")):
+            return super().get_completions(args, incomplete)
+        items = super().get_completions([*args, option], begun)
+        for item in items:
+            if item.type == "plain":
+                item.value = f"{option}={item.value}"
+        return items
+
+
+@add_completion_class
+class _Zsh(_WholeWords, ZshComplete):
+    pass
+
+
+@add_completion_class
+class _Fish(_WholeWords, FishComplete):
+    pass
 
 
 @click.command(context_settings=CONTEXT)

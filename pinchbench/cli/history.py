@@ -40,7 +40,7 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     \b
     The keys of --json:
     run_id, run       the id, and the name of the run's folder
-    state             complete, unfinished, interrupted, running
+    state             complete, unfinished, interrupted, running, unreadable
     model, suite      as they were asked for
     created_at        when it began, in seconds since the epoch
     score             mean, low and high (95 % interval) in 0-1, or null; tasks and trials it rests on
@@ -54,7 +54,7 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     duration_s        how long the run was at work, without pauses of ten minutes and more
     openclaw          its release
     stopped           why the run ended itself early
-    problem           why the run can't be read; the others are empty then
+    problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.results.past_runs import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it
 

@@ -79,6 +79,7 @@ def _send(parcel: Parcel, account: Account, *, as_json: bool) -> None:
 
     from pinchbench.leaderboard.upload import outcome_words, send  # noqa: PLC0415 - as above
 
+    say(f"Sending the result to the leaderboard at {account.server}.")  # which may take two minutes
     sent = anyio.run(partial(send, parcel, account))
     say(outcome_words(sent))
     taken = sent.taken
@@ -107,16 +108,15 @@ def offer_run(files: RunFiles, tell: Callable[[str], None]) -> None:
     import anyio  # noqa: PLC0415 - `--help` must not wait for it
 
     from pinchbench.errors import PinchBenchError  # noqa: PLC0415 - as above
-    from pinchbench.leaderboard.upload import how_to_upload, offer  # noqa: PLC0415 - as above
+    from pinchbench.leaderboard.upload import offer  # noqa: PLC0415 - as above
     from pinchbench.report.text import plain  # noqa: PLC0415 - as above
     from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
     from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
 
-    again = "pinchbench-async upload"
+    again = f"pinchbench-async upload {files.argument}"
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run is over
     try:
         past = read_run(files)
-        again = how_to_upload(past)
         suite = load_suite(bundled_tasks_dir()).suite
         anyio.run(partial(offer, past, suite, dict(os.environ), tell=lambda text: tell(plain(text))))
     except PinchBenchError as error:

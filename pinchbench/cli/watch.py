@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pinchbench.results.following import FollowedRun
     from pinchbench.results.store import RunFiles
 
+EVENTS_HELD = 100
 POLL_S = 0.5  # a person does not see the difference, and the disk does not feel it
 
 
@@ -111,7 +112,7 @@ async def _show(files: RunFiles, followed: FollowedRun, view: LiveView, *, draws
     if not draws:
         await view.say_totals()
     # what is read waits for what is shown
-    sender, events = create_memory_object_stream[Event](0)
+    sender, events = create_memory_object_stream[Event](EVENTS_HELD)
     with events:
         async with create_task_group() as group:
             group.start_soon(view.watch, events)

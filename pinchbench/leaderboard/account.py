@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ import platformdirs
 
 from pinchbench.endpoints import is_loopback
 from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.folders import sync_folder
+from pinchbench.folders import replaced_file, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,11 +125,11 @@ def read_saved(path: Path) -> SavedAccount | None:
 
 
 def prepare_folder(path: Path) -> None:
-    """Make the folder of the account's file, for this user alone. Blocks. Raises ResultsError when nothing can be put there."""
+    """Make the folder of the account's file, for this user alone, if it is not there. Blocks. Raises ResultsError when nothing can be put there."""
     folder = path.parent
     try:
+        # one that is there stays as it is: PINCHBENCH_CONFIG may name a folder that others use as well
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)
     except OSError as error:
         raise ResultsError(f"{folder}, where the token is to be kept, can't be made: {error.strerror}.") from error
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -143,21 +142,18 @@ def write_private(path: Path, value: object, *, replace: bool = True) -> None:
     Without `replace` a file that is there stays: whoever was first has won. Raises ResultsError.
     """
     data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-    fresh = path.with_name(f".{secrets.token_hex(8)}.new")
     try:
-        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(fd, "wb") as file:
+        if replace:
+            with replaced_file(path, mode=0o600) as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if replace:
-                fresh.replace(path)
-            else:
-                _put_if_free(fresh, path)
+            return
+        own = path.with_name(f".{secrets.token_hex(8)}.own")
+        try:
+            with replaced_file(own, mode=0o600) as file:
+                file.write(data)
+            _put_if_free(own, path)
         finally:
-            with suppress(OSError):
-                fresh.unlink()
+            own.unlink(missing_ok=True)
     except OSError as error:
         raise ResultsError(f"{path} can't be written: {error.strerror}.") from error
     sync_folder(path.parent)

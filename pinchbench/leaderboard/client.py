@@ -35,6 +35,7 @@ FIRST_WAIT_S = 1.0  # doubled with each attempt
 LONGEST_WAIT_S = 20.0
 JITTER_S = 1.0
 MAX_ANSWER_BYTES = 64 * 1024
+MAX_RANK = 2**53
 MAX_MESSAGE = 300  # characters of an answer that are passed on
 BLOT = "[the key]"
 
@@ -98,15 +99,15 @@ class _Answer:
             return {}
         return value if isinstance(value, dict) else {}
 
-    def complaint(self) -> str:
-        """What it says is wrong, on one line."""
+    def complaint(self, blot: Callable[[str], str]) -> str:
+        """What it says is wrong, on one line; keys are blotted out of it as they were meant, whatever JSON made of them."""
         members = self.members()
         said = members.get("error") or members.get("detail") or members.get("message")
         if isinstance(said, dict):
             said = said.get("message")
         if not isinstance(said, str):
             said = "" if self.body.lstrip().startswith(b"<") else self.body.decode("utf-8", "replace")
-        return " ".join(said.split())[:MAX_MESSAGE]
+        return " ".join(blot(said).split())[:MAX_MESSAGE]  # before it is cut: half a key is no longer recognised
 
 
 class Leaderboard:
@@ -168,14 +169,14 @@ class Leaderboard:
                 async with self._client.stream(
                     "POST", f"{self._account.server}{path}", content=body, headers=dict(headers)
                 ) as response:
-                    answer = await _read(response, self._blot)
+                    answer = await _read(response)
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise TransientError("it did not answer in time") from error
         except httpx2.RequestError as error:
             why = self._blot(" ".join(str(error).split()))[:MAX_MESSAGE] or type(error).__name__
             raise TransientError(f"the connection failed ({why})") from error
         if answer.status == httpx2.codes.TOO_MANY_REQUESTS or httpx2.codes.is_server_error(answer.status):
-            said = answer.complaint()
+            said = answer.complaint(self._blot)
             raise TransientError(
                 f"it answered with status {answer.status}{f' ({said})' if said else ''}",
                 wait_s=retry_after_s(answer.retry_after, datetime.now(UTC)),
@@ -185,14 +186,14 @@ class Leaderboard:
         return answer
 
     def _refusal(self, answer: _Answer) -> LeaderboardError:
-        said = answer.complaint()
+        said = answer.complaint(self._blot)
         advice = ""
         if answer.status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
             advice = f" Check {TOKEN_VARIABLE} and {OFFICIAL_VARIABLE}, or get a new token: pinchbench-async register --force"
         elif answer.status == httpx2.codes.NOT_FOUND:
             advice = f" Check {SERVER_VARIABLE}."
         elif httpx2.codes.is_redirect(answer.status):
-            place = urlsplit(answer.location)
+            place = urlsplit(self._blot(answer.location))
             advice = (
                 f" It points to {place.scheme}://{place.netloc}; keys go to no other address than {SERVER_VARIABLE}."
             )
@@ -217,15 +218,16 @@ class Leaderboard:
             raise TransientError("its answer could not be read")
         status, official = members.get("status"), members.get("official")
         rank, percentile = members.get("rank"), members.get("percentile")
+        link = _link(members.get("leaderboard_url"))
         return Taken(
             is_new=answer.status == httpx2.codes.CREATED,
-            status=status[:MAX_MESSAGE] if isinstance(status, str) else "",
+            status=self._blot(status)[:MAX_MESSAGE] if isinstance(status, str) else "",
             official=official if isinstance(official, bool) else None,
-            rank=rank if isinstance(rank, int) and not isinstance(rank, bool) else None,
+            rank=rank if isinstance(rank, int) and not isinstance(rank, bool) and 0 < rank <= MAX_RANK else None,
             percentile=float(percentile)
             if isinstance(percentile, int | float) and not isinstance(percentile, bool) and 0 <= percentile <= 100  # noqa: PLR2004
             else None,
-            leaderboard_url=_link(members.get("leaderboard_url")),
+            leaderboard_url=link if self._blot(link) == link else "",
         )
 
     def _blot(self, text: str) -> str:
@@ -260,7 +262,7 @@ def _link(value: object) -> str:
     return value if isinstance(value, str) and _LINK.fullmatch(value) else ""
 
 
-async def _read(response: httpx2.Response, blot: Callable[[str], str]) -> _Answer:
+async def _read(response: httpx2.Response) -> _Answer:
     pieces: list[bytes] = []
     left = MAX_ANSWER_BYTES
     async for piece in response.aiter_bytes():
@@ -268,14 +270,11 @@ async def _read(response: httpx2.Response, blot: Callable[[str], str]) -> _Answe
         left -= len(piece)
         if left < 0:
             break
-    body = b"".join(pieces)
-    if not httpx2.codes.is_success(response.status_code):  # what is passed on, and might echo a key
-        body = blot(body.decode("utf-8", "replace")).encode()
     return _Answer(
         status=response.status_code,
-        body=body,
+        body=b"".join(pieces),
         retry_after=response.headers.get("retry-after", ""),
-        location=blot(response.headers.get("location", "")),
+        location=response.headers.get("location", ""),
     )
 
 

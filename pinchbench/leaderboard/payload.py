@@ -60,7 +60,8 @@ def make_payload(
         raise NotForTheLeaderboardError(f"{run.files.name} can't be uploaded: no trial of it has a score.")
     scores = [_number(task["score"]) or 0.0 for task in tasks]
     usage = _members(run.data.get("usage"))
-    cost = None if own_endpoint else _number(usage.get("cost_usd"))
+    # nothing is what OpenClaw says of a model without a price
+    cost = None if own_endpoint else _number(usage.get("cost_usd")) or None
     release = _release(run.facts.versions.get("pinchbench_async"))
     payload: dict[str, object] = {
         "submission_id": submission_id,

@@ -10,6 +10,7 @@ import getpass
 import os
 import platform
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,13 +47,17 @@ PUBLIC_PROVIDERS = frozenset(
     }
 )
 
+WHO = ("USER", "LOGNAME", "SUDO_USER", "USERNAME")
+SHORTEST_PART = 4  # letters of a part of a user's name: `dev` is in many names of models
+
 _HOME = re.compile(r"(?:^|[/\\])(?:home|Users)[/\\]([^/\\]+)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\s*[\r\n]+\s*")
 _WORD = re.compile(r"[^\W\d_]{1,20}(?:['’-][^\W\d_]{1,20}){0,3}")
 _NUMBER = re.compile(r"\d{1,6}(?:[.,]\d{1,3})?%?")
 _AROUND = ",;:()!?."
 _LONGEST_CAPITALS = 4  # UTC, JSON, CSV
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]*")
+# `::` is in addresses; `arn:` and `ft:` name whose account it is
+_PART = re.compile(r"(?!arn:|ft:)(?!.*::)[A-Za-z0-9][A-Za-z0-9._:@+-]{0,79}")
 _LOCAL = re.compile("local|lan|internal|intranet|corp|home|localdomain|example|test", re.IGNORECASE)
 _ADDRESS = re.compile(
     rf"\d{{1,3}}(?:\.\d{{1,3}}){{3}}|.*:\d{{4,5}}|.*\.(?:{_LOCAL.pattern}|com|net|org|io|dev)(?::\d+)?|localhost.*",
@@ -80,11 +85,23 @@ class PrivateNames:
 
 def private_names(run: PastRun, env: Mapping[str, str]) -> PrivateNames:
     """The names of this machine and its user, and those that the paths and addresses of a run give away."""
-    names = {*_own_names(), *_names_of(run)}
+    names = {*_own_names(), *_names_in(env), *_names_of(run)}
+    config = run.facts.config
+    judge = config.get("judge")
+    holders = [config.get("api_key_env"), judge.get("api_key_env") if isinstance(judge, dict) else None]
     return PrivateNames(
         names=frozenset(name.casefold() for name in names) - NOBODY,
-        secrets=known_secrets(env),
+        secrets=known_secrets(env, (name for name in holders if isinstance(name, str))),
     )
+
+
+def _names_in(env: Mapping[str, str]) -> Iterator[str]:
+    """Who the user is below `sudo` or in a container, and the parts of such a name: `zelda` of `zelda.hyrule`."""
+    for variable in WHO:
+        name = env.get(variable, "")
+        yield name
+        yield from (part for part in re.split(r"[\W_]+", name) if len(part) >= SHORTEST_PART)
+    yield from _host_names(env.get("HOSTNAME", ""), is_own=True)
 
 
 def _own_names() -> Iterator[str]:
@@ -146,11 +163,13 @@ def public_model(model: str, private: PrivateNames, *, own_endpoint: bool) -> st
     """
     parts = model.split("/")
     is_public = parts[0] in PUBLIC_PROVIDERS and not own_endpoint
+    # what is between a public provider and the model's own name is an account, which may be the user's
+    accounts = range(1, len(parts) - 1) if is_public else range(len(parts))
     usable = [
         _PART.fullmatch(part) is not None
         and not _ADDRESS.fullmatch(part)
-        and (not private.are_in(part) if not is_public else mask(part, private.secrets) == part)
-        for part in parts
+        and (not private.are_in(part) if number in accounts else mask(part, private.secrets) == part)
+        for number, part in enumerate(parts)
     ]
     if all(usable) and len(parts) <= MOST_PARTS:
         return model
@@ -169,6 +188,7 @@ def public_notes(notes: Iterable[str], told: str, private: PrivateNames) -> tupl
     for sentence in sentences:
         if (
             sum(len(one) + 1 for one in kept) + len(sentence) <= LONGEST_NOTE
+            and unicodedata.normalize("NFKC", sentence) == sentence  # a name in other signs is one as well
             and _is_prose(sentence)
             and not private.are_in(sentence)
             and not _quotes(sentence, told)

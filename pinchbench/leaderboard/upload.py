@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from pinchbench.leaderboard.known import known_tasks
 from pinchbench.leaderboard.payload import encode, make_payload
 from pinchbench.leaderboard.privacy import private_names
 from pinchbench.leaderboard.submission import Accepted, digest_of, keep_submission, note_accepted
-from pinchbench.limits import DEFAULT_OUTPUT_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,10 +62,10 @@ def pack(run: PastRun, bundled: Suite, env: Mapping[str, str], *, partial: bool 
             f"{run.files.name} is not for the leaderboard: {reasons}. --upload-partial sends it all the same, marked so."
         )
     # one without any score is refused before it gets an id
-    make_payload(run, submission_id="", known=known, private=private, hindered=hindered)
+    payload = make_payload(run, submission_id="", known=known, private=private, hindered=hindered)
     submission = keep_submission(run.files)
-    payload = make_payload(run, submission_id=submission.submission_id, known=known, private=private, hindered=hindered)
-    return Parcel(run=run, submission=submission, body=encode(payload), hindered=hindered)
+    body = encode({**payload, "submission_id": submission.submission_id})
+    return Parcel(run=run, submission=submission, body=body, hindered=hindered)
 
 
 async def send(parcel: Parcel, account: Account, *, patience: Patience = USUAL) -> Sent:
@@ -131,7 +129,7 @@ async def offer(
 def no_token(run: PastRun) -> str:
     """The one sentence for a user without an account."""
     return (
-        "Not uploaded: there is no token for the leaderboard. `pinchbench-async register` gets one; after that:"
+        "Not uploaded: there is no token for the leaderboard; get one with `pinchbench-async register`, and then:"
         f" {how_to_upload(run)}"
     )
 
@@ -153,6 +151,4 @@ def outcome_words(sent: Sent) -> str:
 
 def how_to_upload(run: PastRun) -> str:
     """The command, ready to be copied."""
-    elsewhere = run.files.output_dir.absolute() != DEFAULT_OUTPUT_DIR.absolute()
-    where = shlex.quote(str(run.files.folder)) if elsewhere else run.facts.run_id
-    return f"pinchbench-async upload {where}"
+    return f"pinchbench-async upload {run.files.argument}"

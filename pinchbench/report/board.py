@@ -23,7 +23,10 @@ from pinchbench.model import (
 from pinchbench.results.forecast import Question, Timed, Waiting
 
 if TYPE_CHECKING:
-    from pinchbench.model import Event, Grade, Outcome, TrialAhead, TrialKey
+    from pinchbench.model import Event, Grade, Outcome, TrialKey
+
+
+STOPPED = "stopped"
 
 
 @dataclass(slots=True)
@@ -86,16 +89,19 @@ class Board:
     usage: Usage = field(default_factory=Usage)
     judge_usd: float = 0.0
     slots: dict[int, Slot] = field(default_factory=dict)
-    ahead: dict[TrialKey, TrialAhead] = field(default_factory=dict)
-    planned: dict[TrialKey, TrialAhead] = field(default_factory=dict)
+    ahead: dict[TrialKey, Waiting] = field(default_factory=dict)
+    planned: dict[TrialKey, Waiting] = field(default_factory=dict)
     timed: list[Timed] = field(default_factory=list)
     ended: dict[TrialKey, Outcome] = field(default_factory=dict)
     grades: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict)
     regraded: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict)
     failures: dict[TrialKey, Failure] = field(default_factory=dict)  # the latest last
+    counted: Counts | None = None  # None: to be counted anew
 
     def take(self, event: Event, now: float) -> None:
         """Take an event that is heard of now."""
+        if not isinstance(event, TrialActivity):
+            self.counted = None
         match event:
             case RunBegan():
                 self._begin(event, now)
@@ -133,7 +139,10 @@ class Board:
         self.only_grades = self.has_ended = False
         self.pace = ""
         self.slots.clear()
-        self.ahead = {one.key: one for one in event.ahead}
+        self.ahead = {
+            one.key: Waiting(task_id=one.key.task_id, timeout_s=one.timeout_s, expected_s=one.expected_s)
+            for one in event.ahead
+        }
         self.planned = dict(self.ahead)
         for key in self.ahead.keys() & self.ended.keys():
             del self.ended[key]
@@ -152,7 +161,9 @@ class Board:
                 self.ahead[outcome.key] = known
         else:
             self.ended[outcome.key] = outcome
-        if outcome.reason not in (Reason.COMPLETED, Reason.INTERRUPTED):
+        if outcome.reason is Reason.INTERRUPTED:  # by somebody who wants the run to end: no other is started
+            self.limit, self.pace = 0, STOPPED
+        elif outcome.reason is not Reason.COMPLETED:
             again = "to be tried again" if event.retried else ""
             self.failures[outcome.key] = Failure(
                 key=outcome.key,
@@ -206,7 +217,12 @@ class Board:
 
     @property
     def counts(self) -> Counts:
-        """Count anew. Takes some microseconds a trial."""
+        """Counted anew if anything has ended since, which takes about a microsecond a trial."""
+        if self.counted is None:
+            self.counted = self._count()
+        return self.counted
+
+    def _count(self) -> Counts:
         number = dict.fromkeys(("passed", "failed", "ungraded", "infrastructure", "waiting", "interrupted"), 0)
         scores = []
         for key, outcome in self.ended.items():
@@ -239,15 +255,12 @@ class Board:
             )
             for slot in self.slots.values()
         ]
-        waiting = [
-            Waiting(task_id=one.key.task_id, timeout_s=one.timeout_s, expected_s=one.expected_s)
-            for one in self.ahead.values()
-        ]
+        waiting = tuple(self.ahead.values())
         return Question(ended=tuple(self.timed), running=running, waiting=waiting, slots=self.limit)
 
 
 def pace_text(event: PaceChanged) -> str:
     """How many trials may run at once, in two words."""
     if event.is_end:
-        return "stopped"
+        return STOPPED
     return f"{event.limit} at once" if event.limit else "paused"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
+from pinchbench.report.columns import Cell, Column, aligned
 from pinchbench.report.text import amount, duration, many, plain
 from pinchbench.results.comparison import Verdict
 from pinchbench.results.difference import FEWEST_TASKS
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.results.comparison import Comparison, LeftOut, PairedSide, Side
+    from pinchbench.results.comparison import Comparison, PairedSide, PairedTask
     from pinchbench.results.difference import Difference
+    from pinchbench.results.sides import LeftOut, Side
     from pinchbench.results.statistics import Estimate
 
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
 MOST_NAMED = 12  # task ids in one line
-NARROW = 90  # columns; below, names of tasks and categories are cut
+MIN_NAME = 8  # columns of a name where the terminal is narrow
 STYLES = {Verdict.A_BETTER: "bold", Verdict.B_BETTER: "bold", Verdict.NOTHING_PAIRED: "bold yellow"}
 
 
@@ -52,25 +53,27 @@ def _print(console: Console, comparison: Comparison) -> None:
     if not comparison.tasks:
         return
     console.print()
-    console.print(_scores_table(comparison))
-    if multiple := many_categories(comparison):
-        _say(console, multiple, style="dim")
+    _show(console, *_scores_table(comparison))
+    for sentence in (*left_out_reasons(comparison), *tests_told(comparison)):
+        _say(console, sentence, style="dim")
     console.print()
-    console.print(_spent_table(comparison))
+    _show(console, *_spent_table(comparison))
+    console.print()
     for sentence in flips_told(comparison):
         _say(console, sentence)
-    differing = [task for task in comparison.tasks if task.difference]
+    _print_differences(console, comparison)
+
+
+def _print_differences(console: Console, comparison: Comparison) -> None:
+    differing = sum(bool(task.difference) for task in comparison.tasks)
     if not differing:
         _say(console, f"None of the {many(len(comparison.tasks), 'task')} has another mean score.")
         return
     console.print()
-    console.print(_tasks_table(comparison, console.width))
-    if len(differing) > MOST_DIFFERENCES:
-        _say(
-            console,
-            f"{len(differing) - MOST_DIFFERENCES} more differ by less; --json and --html have all.",
-            style="dim",
-        )
+    _show(console, *_tasks_table(comparison))
+    if more := max(0, differing - MOST_DIFFERENCES):
+        differ = "differs" if more == 1 else "differ"
+        _say(console, f"{more} more {differ} by less; --json and --html have all.", style="dim")
 
 
 def side_told(side: Side) -> str:
@@ -103,19 +106,18 @@ def flips_told(comparison: Comparison) -> Iterator[str]:
         yield f"Only A passes {len(now_failed)}: {_named(now_failed)}."
 
 
-def many_categories(comparison: Comparison) -> str:
-    """What has to be kept in mind of the tests of several categories; empty for one or none."""
+def tests_told(comparison: Comparison) -> Iterator[str]:
+    """How to read the intervals and tests, and what has to be kept in mind of those of categories."""
+    if comparison.difference.low is not None:
+        yield (
+            "In brackets is the range that holds the true difference 95 times in 100; p is how often chance alone would make"
+            " one as big."
+        )
     tested = sum(one.difference.p is not None for one in comparison.categories)
-    if tested < 2:  # noqa: PLR2004 - a single one is not picked from others
-        return ""
-    return f"The p of the {tested} categories are not adjusted: where nothing differs, one in 20 is below 0.05 all the same."
-
-
-def tested_told(difference: Difference) -> str:
-    """The p of a category's test, or why there is none."""
-    if difference.p is None:
-        return f"fewer than {FEWEST_TASKS} tasks: no test"
-    return told_p(difference.p)
+    if tested < len(comparison.categories):
+        yield f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one."
+    if tested > 1:
+        yield f"The p of the {tested} categories are not adjusted: where nothing differs, one in 20 is below 0.05 all the same."
 
 
 def left_out_told(left_out: LeftOut) -> str:
@@ -128,8 +130,17 @@ def left_out_told(left_out: LeftOut) -> str:
     return ", ".join(f"{number} {name}" for number, name in parts if number)
 
 
+def left_out_reasons(comparison: Comparison) -> Iterator[str]:
+    """What the numbers beside the scores are, for the tasks altogether."""
+    sides = (("A", comparison.paired_a.left_out), ("B", comparison.paired_b.left_out))
+    told_each = [f"of {name} {text}" for name, left_out in sides if (text := left_out_told(left_out))]
+    if told_each:
+        yield f"out: trials without a part in the scores of A; of B. In all, {'; '.join(told_each)}."
+
+
 def _say(console: Console, sentence: str, *, style: str = "") -> None:
-    console.print(Text(plain(sentence), style=style), soft_wrap=True, highlight=False)
+    # a terminal would break lines within words; where there is none, each sentence is a line
+    console.print(Text(plain(sentence), style=style), soft_wrap=not console.is_terminal, highlight=False)
 
 
 def _named(task_ids: Sequence[str]) -> str:
@@ -137,70 +148,104 @@ def _named(task_ids: Sequence[str]) -> str:
     return ", ".join(task_ids[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _table(*columns: tuple[str, bool], first_width: int = 40) -> Table:
-    """A table of a name, and of columns that are numbers or not."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    (name, _), *others = columns
-    table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=first_width)
-    for name, is_number in others:
-        table.add_column(name, justify="right" if is_number else "left", no_wrap=True)
-    return table
+def _show(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+    console.print(Text("\n").join(aligned(columns, rows, width=console.width)), soft_wrap=True)
 
 
-def _scores_table(comparison: Comparison) -> Table:
-    table = _table(("", False), ("tasks", True), ("A", True), ("B", True), ("B − A (95 %)", False), ("test", False),
-                   ("left out of A; B", False))  # fmt: skip
-    whole = comparison.difference
-    table.add_row("all", str(whole.tasks), *_means(comparison.paired_a, comparison.paired_b), told(whole),
-                  told_p(comparison.p), _both_left_out(comparison.paired_a, comparison.paired_b), style="bold")  # fmt: skip
-    for one in comparison.categories:
-        table.add_row(plain(one.category), str(one.difference.tasks), *_means(one.a, one.b), told(one.difference),
-                      tested_told(one.difference), _both_left_out(one.a, one.b))  # fmt: skip
-    return table
+def _cells(*texts: str, style: str = "") -> list[Cell]:
+    return [Cell(text=text, style=style) for text in texts]
 
 
-def _means(a: PairedSide, b: PairedSide) -> tuple[str, str]:
-    return _mean(a.score), _mean(b.score)
+Lines = tuple[tuple[Column, ...], list[list[Cell]]]
+
+
+def _scores_table(comparison: Comparison) -> Lines:
+    columns = (
+        Column(name="category", least=MIN_NAME),
+        Column(name="tasks", is_right=True),
+        Column(name="A", is_right=True),
+        Column(name="B", is_right=True),
+        Column(name="B − A (95 %)"),
+        Column(name="test"),
+        Column(name="out"),
+    )
+    a, b = comparison.paired_a, comparison.paired_b
+    whole = _cells(
+        "all", *_means(comparison.difference, a, b), told_p(comparison.p), _numbers_left_out(a, b), style="bold"
+    )
+    rows = [
+        _cells(
+            plain(one.category),
+            *_means(one.difference, one.a, one.b),
+            told_p(one.difference.p),
+            _numbers_left_out(one.a, one.b),
+        )
+        for one in comparison.categories
+    ]
+    return columns, [whole, *rows]
+
+
+def _means(difference: Difference, a: PairedSide, b: PairedSide) -> tuple[str, str, str, str]:
+    return str(difference.tasks), _mean(a.score), _mean(b.score), told(difference)
 
 
 def _mean(score: Estimate) -> str:
     return "–" if score.mean is None else f"{score.mean:.3f}"
 
 
-def _both_left_out(a: PairedSide, b: PairedSide) -> str:
+def _numbers_left_out(a: PairedSide, b: PairedSide) -> str:
     if not a.left_out and not b.left_out:
         return "–"
-    return "; ".join(left_out_told(side.left_out) or "none" for side in (a, b))
+    return "; ".join(str(side.left_out.total) for side in (a, b))
 
 
-def _spent_table(comparison: Comparison) -> Table:
+def _spent_table(comparison: Comparison) -> Lines:
     a, b = comparison.paired_a.spent, comparison.paired_b.spent
-    table = _table(("on these tasks", False), ("A", True), ("B", True), ("A a trial", True), ("B a trial", True),
-                   ("B / A a trial", True))  # fmt: skip
-    table.add_row("trials", str(a.trials), str(b.trials), "", "", "")
+    columns = (
+        Column(name="on these tasks"),
+        Column(name="A", is_right=True),
+        Column(name="B", is_right=True),
+        Column(name="A a trial", is_right=True, rank=1),
+        Column(name="B a trial", is_right=True, rank=1),
+        Column(name="B / A a trial", is_right=True),
+    )
     rows = (
         ("agents' time", a.time_s, b.time_s, duration),
         ("tokens", a.tokens, b.tokens, lambda value: amount(round(value))),
         ("cost", a.cost_usd, b.cost_usd, lambda value: f"${value:.4f}"),
     )
+    lines = [_cells("trials", str(a.trials), str(b.trials), "", "", "")]
     for name, of_a, of_b, tell in rows:
         each_a, each_b = of_a / max(1, a.trials), of_b / max(1, b.trials)
-        table.add_row(name, tell(of_a), tell(of_b), tell(each_a), tell(each_b), ratio(each_b, each_a))
-    return table
+        lines.append(_cells(name, tell(of_a), tell(of_b), tell(each_a), tell(each_b), ratio(each_b, each_a)))
+    return columns, lines
 
 
-def _tasks_table(comparison: Comparison, width: int) -> Table:
-    table = _table(("biggest differences", False), ("category", False), ("A", True), ("B", True), ("B − A", True),
-                   ("trials", True), ("passed", False), first_width=40 if width >= NARROW else 24)  # fmt: skip
-    for task in [one for one in comparison.tasks if one.difference][:MOST_DIFFERENCES]:
-        passed = {1: "only B", -1: "only A"}.get(task.flipped, "both" if task.passed_a else "neither")
-        table.add_row(
+def _tasks_table(comparison: Comparison) -> Lines:
+    columns = (
+        Column(name="biggest differences", least=MIN_NAME),
+        Column(name="category", least=MIN_NAME, rank=2),
+        Column(name="A", is_right=True),
+        Column(name="B", is_right=True),
+        Column(name="B − A", is_right=True),
+        Column(name="trials", is_right=True, rank=1),
+        Column(name="passed"),
+    )
+    rows = [
+        _cells(
             plain(task.task_id),
             plain(task.category),
             f"{task.a.mean:.2f}",
             f"{task.b.mean:.2f}",
             signed(task.difference),
             f"{len(task.a.scores)}, {len(task.b.scores)}",
-            passed,
+            passed_told(task),
         )
-    return table
+        for task in [one for one in comparison.tasks if one.difference][:MOST_DIFFERENCES]
+    ]
+    return columns, rows
+
+
+def passed_told(task: PairedTask) -> str:
+    """Which side passes a task."""
+    return {1: "only B", -1: "only A"}.get(task.flipped, "both" if task.passed_a else "neither")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import EndOfStream, create_task_group, move_on_after, to_thread
+from anyio import EndOfStream, WouldBlock, create_task_group, move_on_after, to_thread
 from rich.console import Group
 from rich.control import Control
 from rich.live import Live
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
 __all__ = ["STYLES", "LiveView", "can_draw", "check_alone"]
 
 REFRESH_S = 0.25
+GATHER_S = 0.05  # which nobody sees; agents' output comes in many lines
+TOGETHER = 100  # events, so that they take the event loop some milliseconds
 FORECAST_S = 3.0  # between two of them: each takes some milliseconds of a thread
+FORECAST_SHARE = 0.005  # of the time at most: those of thousands of trials take longer
 TOTALS_S = 60.0  # between two lines of totals where nothing is drawn: a log of hours stays readable
 STARTING = "starting OpenClaw"
 
@@ -78,8 +82,9 @@ class LiveView:
         self._board = Board()
         self._forecast: Forecast | None = None
         self._live: Live | None = None
-        self._drawn: list[int] = []  # columns of the rows on the screen
+        self._drawn: list[Text] = []  # the rows on the screen
         self._drawn_width = 0
+        self._held: list[Text] | None = None  # lines that are written together; None: each at once
 
     def catch_up(self, events: Iterable[Event]) -> None:
         """Take what has happened before anybody watched: it counts, but no line tells of it."""
@@ -147,23 +152,38 @@ class LiveView:
             except EndOfStream:
                 return
             if event is not None:
-                self._take(event)
+                self._take_together(event, events)
             if time.monotonic() - drawn >= REFRESH_S and not self._is_full() and self._live is not None:
                 drawn = time.monotonic()
                 self._heed_size(self._live)
-                self._redraw(self._live)
+                self._redraw(self._live, always=False)
+            if event is not None and not events.statistics().current_buffer_used:
+                await anyio.sleep(GATHER_S)  # others may come, to be written together
+
+    def _take_together(self, event: Event, events: MemoryObjectReceiveStream[Event]) -> None:
+        """Take this one and some that wait: the rows are drawn again below each piece that is written, not each line."""
+        self._held = lines = []
+        with suppress(WouldBlock, EndOfStream):
+            self._take(event)
+            for _ in range(TOGETHER - 1):
+                self._take(events.receive_nowait())
+        self._held = None
+        if lines:
+            self._print(Text("\n").join(lines))
 
     async def _foretell(self) -> None:
         while True:
             question = self._board.question(anyio.current_time())
             # in a thread: the run's own loop must not wait for it
+            began = time.monotonic()
             self._forecast = None if question is None else await to_thread.run_sync(forecast, question)
-            await anyio.sleep(FORECAST_S)
+            await anyio.sleep(max(FORECAST_S, (time.monotonic() - began) / FORECAST_SHARE))
 
-    def _redraw(self, live: Live) -> None:
+    def _redraw(self, live: Live, *, always: bool = True) -> None:
         rows = self._rows()
-        self._drawn, self._drawn_width = [row.cell_len for row in rows], self._console.width
-        live.update(Group(*rows), refresh=True)
+        if always or rows != self._drawn:
+            self._drawn, self._drawn_width = rows, self._console.width
+            live.update(Group(*rows), refresh=True)
 
     def _heed_size(self, live: Live) -> None:
         """Clear what a terminal that has become narrower made of the drawn rows: it may have folded them."""
@@ -171,7 +191,7 @@ class LiveView:
         if size.width == self._drawn_width:
             return
         if self._drawn and size.width < self._drawn_width:
-            folded = sum(max(1, math.ceil(columns / max(1, size.width))) for columns in self._drawn)
+            folded = sum(max(1, math.ceil(row.cell_len / max(1, size.width))) for row in self._drawn)
             beyond = min(folded, size.height) - len(self._drawn)
             up = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)]
             if beyond > 0:
@@ -227,6 +247,9 @@ class LiveView:
         self._print(Text.assemble((time.strftime("%H:%M:%S  "), "dim"), text))
 
     def _print(self, text: Text) -> None:
+        if self._held is not None:
+            self._held.append(text)
+            return
         if self._live is not None:
             self._heed_size(self._live)
         self._console.print(text if self._draws else Text(text.plain), soft_wrap=True, highlight=False)

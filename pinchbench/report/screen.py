@@ -13,6 +13,7 @@ from pinchbench.report.text import amount, duration, many, plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pinchbench.model import TrialKey
     from pinchbench.report.board import Board, Failure, Slot
     from pinchbench.results.forecast import Forecast
 
@@ -76,7 +77,8 @@ def totals_parts(board: Board, forecast: Forecast | None, now: float) -> Iterato
     yield from _cost_parts(board)
     yield duration(max(0.0, now - board.began))
     if (board.slots or board.ahead) and not board.has_ended:
-        yield NO_FORECAST if forecast is None else time_left(forecast)
+        # one that was made before the run was paused or stopped holds no more
+        yield NO_FORECAST if forecast is None or not board.limit else time_left(forecast)
 
 
 def _count_parts(board: Board) -> Iterator[str]:
@@ -163,9 +165,8 @@ class _Cells:
 
     def __init__(self, number: int, slot: Slot, now: float) -> None:
         elapsed_s = max(0.0, now - slot.since)
-        again = f" #{slot.attempt}" if slot.attempt > 1 else ""
         self.number = str(number)
-        self.key = f"{plain(str(slot.key))}{again}"
+        self.key, self.kept = _name(slot.key, slot.attempt)
         self.time = f"{elapsed_s:.0f} of {slot.timeout_s:.0f} s"
         self.tokens = "" if slot.usage is None else amount(slot.usage.total_tokens)
         self.text = plain(slot.text, width=400)
@@ -188,7 +189,7 @@ class _Columns:
     def row(self, one: _Cells, quiet: str) -> Text:
         text = Text()
         text.append(f"{one.number:>{self.number}} ", style="dim")
-        text.append(_fitted(one.key, self.key), style="bold")
+        text.append(_fitted(one.key, self.key, one.kept), style="bold")
         if self.has_bar:
             full = round(BAR_COLUMNS * one.share)
             text.append(" ")
@@ -204,15 +205,26 @@ class _Columns:
 def _failure_row(one: Failure) -> Text:
     label = _cut(plain(one.label), MAX_LABEL_COLUMNS)
     text = Text.assemble(("✗ ", "red"), (label, "yellow" if one.is_ours else "red"))
-    text.append(f"  {_cut(plain(str(one.key)), MAX_KEY_COLUMNS)}")
+    name, kept = _name(one.key)
+    text.append(f"  {_cut(name, MAX_KEY_COLUMNS, kept)}")
     if one.text:
         text.append(f"  {plain(one.text, width=400)}", style="dim")
     return text
 
 
-def _cut(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)) + "…"
+def _name(key: TrialKey, attempt: int = 1) -> tuple[str, int]:
+    """A trial's name, and how many characters at its end tell it from the task's other trials."""
+    again = f" #{attempt}" if attempt > 1 else ""
+    return plain(f"{key}{again}"), len(f"{key}{again}") - len(key.task_id)
 
 
-def _fitted(text: str, width: int) -> str:
-    return set_cell_size(_cut(text, width), width)
+def _cut(text: str, width: int, kept: int = 0) -> str:
+    """Text in at most so many columns; its last `kept` characters stay if there is room for more than them."""
+    if cell_len(text) <= width:
+        return text
+    end = text[len(text) - kept :] if kept + 1 < width else ""
+    return f"{set_cell_size(text, max(0, width - 1 - len(end)))}…{end}"
+
+
+def _fitted(text: str, width: int, kept: int = 0) -> str:
+    return set_cell_size(_cut(text, width, kept), width)

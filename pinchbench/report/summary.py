@@ -12,6 +12,7 @@ from pinchbench.report.columns import Cell, Column, aligned
 from pinchbench.report.lines import check_alone
 from pinchbench.report.text import amount, clock, many, plain, price, score_below
 from pinchbench.results.overview import Kind, lost_points, overview, trial_score
+from pinchbench.results.statistics import Estimate  # noqa: TC001 - msgspec reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,14 +37,6 @@ WORDS = {
 TRANSCRIPT = "transcript.jsonl"  # in the folder of a trial's evidence
 
 
-class _Score(msgspec.Struct, frozen=True):
-    mean: float | None
-    low: float | None
-    high: float | None
-    tasks: int
-    trials: int
-
-
 class _LeftOut(msgspec.Struct, frozen=True):
     ungraded: int
     infrastructure: int
@@ -52,7 +45,7 @@ class _LeftOut(msgspec.Struct, frozen=True):
 
 
 class _Category(msgspec.Struct, frozen=True):
-    score: _Score
+    score: Estimate
     left_out: _LeftOut
 
 
@@ -87,7 +80,7 @@ class _Judge(msgspec.Struct, frozen=True):
 
 
 class _FirstAttempts(msgspec.Struct, frozen=True):
-    score: _Score
+    score: Estimate
 
 
 class _Retries(msgspec.Struct, frozen=True):
@@ -108,7 +101,7 @@ class _Totals(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
 
     tasks: list[_Task]
     counts: dict[str, object]
-    score: _Score
+    score: Estimate
     left_out: _LeftOut
     categories: dict[str, _Category]
     passed: _Pass
@@ -140,7 +133,7 @@ def print_summary(
         category_of={task.task_id: task.category for task in totals.tasks},
         threshold=threshold,
     )
-    # all rows as one text, and every other sentence on a line of its own however long: it may be read in a log
+    # every sentence stays on a line of its own however long: it may be read in a log
     table = aligned(_columns(glance), list(_rows(glance, totals)), width=console.width)
     lines = [
         *table,
@@ -187,7 +180,7 @@ def _rows(glance: Overview, totals: _Totals) -> Iterator[list[Cell]]:
     yield _row(all_of_it, glance.whole, has_out=has_out, of=totals.score)
 
 
-def _row(name: Cell, row: Row, *, has_out: bool, of: _Score | None = None) -> list[Cell]:
+def _row(name: Cell, row: Row, *, has_out: bool, of: Estimate | None = None) -> list[Cell]:
     """The cells of a task, or, with the score `of` all its tasks, of a category or the run."""
     interval = "" if of is None or of.low is None or of.high is None else f"{of.low:.2f}–{of.high:.2f}"
     return [
@@ -342,13 +335,13 @@ def _passed(rates: Mapping[str, _PassRate]) -> Iterator[str]:
         yield f"pass@{k} {rate.pass_at_k:.0%}{every} ({many(rate.tasks, 'task')})"
 
 
-def _with_interval(score: _Score) -> str:
+def _with_interval(score: Estimate) -> str:
     if score.low is None or score.high is None:
         return f"{score.mean:.3f} (too little data for an interval)"
     return f"{score.mean:.3f} (95 % interval {score.low:.3f} to {score.high:.3f})"
 
 
-def _category(name: str, score: _Score) -> str:
+def _category(name: str, score: Estimate) -> str:
     return f"{name} –" if score.mean is None else f"{name} {score.mean:.2f} ({score.tasks})"
 
 

@@ -27,9 +27,9 @@ def plain_lines(text: str) -> str:
 
 def duration(seconds: float) -> str:
     """Short and readable: `8.1 s`, `2 min 05 s`, `1 h 04 min`."""
-    if seconds < 60:  # noqa: PLR2004 - a minute
+    if seconds < 59.95:  # noqa: PLR2004 - what would round to 60.0
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, rest = divmod(round(min(seconds, MOST_SECONDS)), 60)
     if minutes < 60:  # noqa: PLR2004 - an hour
         return f"{minutes} min {rest:02d} s"
     hours, minutes = divmod(minutes, 60)

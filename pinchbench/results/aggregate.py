@@ -12,6 +12,7 @@ import msgspec
 
 from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
+from pinchbench.results.overview import trial_score
 from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
 
 if TYPE_CHECKING:
@@ -112,8 +113,7 @@ class _Trial:
     @property
     def score(self) -> float | None:
         """The number that goes into means, in 0-1. A trial that says nothing about the model has none."""
-        score = self.grade.score if self.grade is not None and self.outcome.reason.counts else None
-        return score if score is not None and 0.0 <= score <= 1.0 else None
+        return trial_score(self.outcome, self.grade)
 
     @property
     def ungraded(self) -> str | None:

@@ -12,8 +12,9 @@ from pinchbench.results.verdict import notes, outlook, verdict, warnings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.results.comparison import Comparison, PairedCategory, PairedSide, PairedTask, Side, TaskTrials
+    from pinchbench.results.comparison import Comparison, PairedCategory, PairedSide, PairedTask
     from pinchbench.results.difference import Difference
+    from pinchbench.results.sides import Side, TaskTrials
 
 
 def record(comparisons: Sequence[Comparison], *, seed: int) -> dict[str, object]:

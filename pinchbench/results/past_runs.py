@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,11 +32,12 @@ class State(StrEnum):
     UNFINISHED = "unfinished"
     INTERRUPTED = "interrupted"
     RUNNING = "running"
+    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listed:
-    """A run in short. All but `run_id`, `run` and `problem` is only known where there is no `problem`.
+    """A run in short. Of one that is unreadable no more is known than `run_id`, `run` and the `problem`.
 
     `run` is the name of its folder. `created_at` is in seconds since the epoch (UTC). `score` is as in the results file.
     `planned` counts trials; `passed` those of its `score` that reach `pass_threshold`. Each planned trial is in the score
@@ -46,7 +48,7 @@ class Listed:
 
     run_id: str
     run: str
-    state: State = State.UNFINISHED
+    state: State = State.UNREADABLE
     model: str = ""
     suite: str = ""
     created_at: float = 0.0
@@ -193,23 +195,23 @@ def _listed(files: RunFiles, facts: _Facts | str) -> Listed:
     if isinstance(facts, str):
         return _unreadable(files, facts)
     data = _read_aggregate(files)
-    # what was changed at a resumption, a release or the tasks themselves, stands in the journal; so does a retry that
-    # a signal or a limit came before
-    if data is not None and not (data.changes or data.interrupted or data.stopped):
-        unfinished = data.counts.planned - sum(trial.is_done for trial in data.trials)
-        return _in_short(files, facts, data, unfinished=unfinished, is_running=False)
     try:
+        # what was changed at a resumption, a release or the tasks themselves, stands in the journal; so does a retry
+        # that a signal or a limit came before
+        if data is not None and not (data.changes or data.interrupted or data.stopped):
+            unfinished = data.counts.planned - sum(trial.is_done for trial in data.trials)
+            return _in_short(files, facts, data, unfinished=unfinished, is_running=False)
         run = read_run(files)
         is_running = is_written(files.journal)
         data = msgspec.convert(run.data, _Aggregate)
+        now = msgspec.structs.replace(facts, versions=run.facts.versions)
+        return _in_short(files, now, data, unfinished=run.unfinished, is_running=is_running)
     except ResultsError as error:
         return _unreadable(files, str(error))
     except OSError as error:
         return _unreadable(files, f"{files.journal} can't be read: {error.strerror}.")
-    except ValueError as error:
-        return _unreadable(files, f"{files.journal} holds numbers that make no result: {error}.")
-    now = msgspec.structs.replace(facts, versions=run.facts.versions)
-    return _in_short(files, now, data, unfinished=run.unfinished, is_running=is_running)
+    except (ValueError, ArithmeticError) as error:
+        return _unreadable(files, f"{files.folder} holds numbers that make no result: {error}.")
 
 
 def _unreadable(files: RunFiles, problem: str) -> Listed:
@@ -228,6 +230,10 @@ def _read_aggregate(files: RunFiles) -> _Aggregate | None:
 
 def _in_short(files: RunFiles, facts: _Facts, data: _Aggregate, *, unfinished: int, is_running: bool) -> Listed:
     trials = data.trials
+    took_s = at_work_s((trial.started_at, trial.ended_at) for trial in trials)
+    judge_usd = data.judge.cost_usd if data.judge is not None else None
+    if not all(map(isfinite, (took_s, data.execution_time, data.usage.cost_usd, judge_usd or 0.0))):
+        raise ValueError("a time or a cost is beyond all bounds")
     needed = data.passing.threshold - ROUNDING
     return Listed(
         run_id=facts.run_id,
@@ -243,9 +249,9 @@ def _in_short(files: RunFiles, facts: _Facts, data: _Aggregate, *, unfinished: i
         left_out=msgspec.to_builtins(data.left_out),
         tokens=data.usage.total_tokens,
         cost_usd=data.usage.cost_usd,
-        judge_cost_usd=data.judge.cost_usd if data.judge is not None else None,
+        judge_cost_usd=judge_usd,
         agents_s=data.execution_time,
-        duration_s=at_work_s((trial.started_at, trial.ended_at) for trial in trials),
+        duration_s=took_s,
         openclaw=facts.versions.get("openclaw", ""),
         stopped=data.stopped,
     )

@@ -1,23 +1,113 @@
-"""The sides of a comparison, found by what the user calls them: a run, or a model and with it all its runs."""
+"""The sides of a comparison: a run, or all runs of a model, found by name and pooled by task."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Ending
-from pinchbench.results.comparison import Side, settings_of, side_of
 from pinchbench.results.facts import read_facts
 from pinchbench.results.past_run import read_run
 from pinchbench.results.store import find_run, runs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.facts import RunFacts
     from pinchbench.results.past_run import PastRun
     from pinchbench.results.store import RunFiles
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeftOut:
+    """How many trials have no part in a mean, and why."""
+
+    ungraded: int = 0
+    infrastructure: int = 0
+    not_run: int = 0
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        """Sum each."""
+        return LeftOut(
+            ungraded=self.ungraded + other.ungraded,
+            infrastructure=self.infrastructure + other.infrastructure,
+            not_run=self.not_run + other.not_run,
+        )
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.ungraded + self.infrastructure + self.not_run
+
+    def __bool__(self) -> bool:
+        """Whether anything was left out."""
+        return bool(self.total)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What the agents of `trials` that say something about the model used, graded or not. Time is the agents' own."""
+
+    trials: int = 0
+    time_s: float = 0.0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        """Sum each."""
+        return Spent(
+            trials=self.trials + other.trials,
+            time_s=fsum((self.time_s, other.time_s)),
+            tokens=self.tokens + other.tokens,
+            cost_usd=fsum((self.cost_usd, other.cost_usd)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskTrials:
+    """All trials of one task on one side.
+
+    `version` holds the digests of the task as it was run and as it was graded: scores are of the same thing only where
+    both are the same.
+    """
+
+    task_id: str
+    category: str
+    version: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    scores: tuple[float, ...] = ()
+    left_out: LeftOut = LeftOut()
+    spent: Spent = Spent()
+
+    @property
+    def mean(self) -> float:
+        """Of the scores; there must be one."""
+        return min(1.0, max(0.0, fsum(self.scores) / len(self.scores)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Side:
+    """What one side of a comparison is: its runs pooled by task.
+
+    `settings` says by name what the runs were made with that their numbers depend on. `left_aside` are sentences about
+    runs that were not taken.
+    """
+
+    label: str
+    model: str
+    runs: tuple[str, ...]
+    tasks: Mapping[str, TaskTrials] = field(repr=False)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    threshold: float = DEFAULT_PASS_THRESHOLD
+    left_aside: tuple[str, ...] = ()
+    unfinished: int = 0
 
 
 def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Side, ...]:
@@ -107,3 +197,110 @@ def _labelled(sides: Sequence[Side]) -> tuple[Side, ...]:
     """Call each side by its model where that tells them apart, else by its run."""
     models = [side.model for side in sides]
     return tuple(replace(side, label=side.model) if models.count(side.model) == 1 else side for side in sides)
+
+
+def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, ...] = ()) -> Side:
+    """Pool one or more runs of a model by task, the one first whose versions of the tasks are taken."""
+    by_task: dict[str, TaskTrials] = {}
+    others = []
+    for run in runs:
+        changed = []
+        for task in _tasks_of(run):
+            earlier = by_task.get(task.task_id)
+            if earlier is not None and earlier.version[0] != task.version[0]:
+                changed.append(task.task_id)
+            else:
+                by_task[task.task_id] = task if earlier is None else _pooled(earlier, task)
+        if changed:
+            others.append(f"{run.files.name} had other versions of {', '.join(changed)}, which are not taken.")
+    return Side(
+        label=label or runs[0].files.name,
+        model=runs[0].model,
+        runs=tuple(run.files.name for run in runs),
+        tasks=by_task,
+        settings=_pooled_settings([settings_of(run) for run in runs]),
+        threshold=runs[0].pass_threshold,
+        left_aside=(*left_aside, *others),
+        unfinished=sum(run.unfinished for run in runs),
+    )
+
+
+def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
+    planned = Counter(key.task_id for key in run.facts.keys)
+    outcomes: dict[str, list[Outcome]] = {task_id: [] for task_id in planned}
+    for outcome in run.outcomes:
+        outcomes[outcome.key.task_id].append(outcome)
+    for task_id, ended in outcomes.items():
+        facts = run.facts.tasks.get(task_id)
+        scores = {one.key: score for one in ended if (score := run.score(one.key)) is not None}
+        counting = [one for one in ended if one.reason.counts]
+        digest = facts.digest if facts is not None else ""
+        yield TaskTrials(
+            task_id=task_id,
+            category=facts.category if facts is not None else UNKNOWN,
+            version=((digest,), _graded_digests(scores, run.grades, digest)),
+            scores=tuple(scores.values()),
+            left_out=LeftOut(
+                ungraded=len(counting) - len(scores),
+                infrastructure=len(ended) - len(counting),
+                not_run=planned[task_id] - len(ended),
+            ),
+            spent=Spent(
+                trials=len(counting),
+                time_s=fsum(one.execution_time_s for one in counting),
+                tokens=sum(one.usage.total_tokens for one in counting),
+                cost_usd=fsum(one.usage.cost_usd for one in counting),
+            ),
+        )
+
+
+def _graded_digests(keys: Iterable[TrialKey], grades: Mapping[TrialKey, Grade], digest: str) -> tuple[str, ...]:
+    return tuple(sorted({grades[key].digest or digest for key in keys}))
+
+
+def _pooled(a: TaskTrials, b: TaskTrials) -> TaskTrials:
+    return replace(
+        a,
+        version=(a.version[0], tuple(sorted({*a.version[1], *b.version[1]}))),
+        scores=a.scores + b.scores,
+        left_out=a.left_out + b.left_out,
+        spent=a.spent + b.spent,
+    )
+
+
+def _pooled_settings(settings: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    names = dict.fromkeys(name for one in settings for name in one)
+    return {name: ", ".join(sorted({one[name] for one in settings if name in one})) for name in names}
+
+
+def settings_of(run: PastRun) -> dict[str, str]:
+    """What a run's numbers depend on besides its model and tasks, in words; what its files don't tell is left out."""
+    config = run.facts.config
+    told = {
+        "suite": config.get("suite"),
+        "thinking level": config.get("thinking") or "default",
+        "timeout multiplier": config.get("timeout_multiplier"),
+        "isolation": config.get("isolation"),
+        "endpoint": config.get("base_url") or "the provider's",
+        "retries of timeouts": "yes" if config.get("retry_timeouts") else "no",
+        "OpenClaw release": run.facts.versions.get("openclaw"),
+        "judge": _judges(run.facts, run.grades.values()),
+    }
+    return {
+        name: f"{value:g}" if isinstance(value, int | float) else str(value)
+        for name, value in told.items()
+        if value is not None
+    }
+
+
+def _judges(facts: RunFacts, grades: Iterable[Grade]) -> str | None:
+    """Who judged, by the grades that count; None where nothing of the run needed a judge."""
+    asked = {
+        f"{grade.judge.model} (prompt {grade.judge.prompt_version})"
+        for grade in grades
+        if grade.judge is not None and grade.judge.model
+    }
+    if asked:
+        return ", ".join(sorted(asked))
+    is_needed = any(task.grading_type != "automated" for task in facts.tasks.values())
+    return "none" if is_needed else None

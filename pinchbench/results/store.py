@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import msgspec
 
 from pinchbench.errors import ResultsError
 from pinchbench.folders import folder_error, make_private, refuse_planted, replaced_file, sync_folder
+from pinchbench.limits import DEFAULT_OUTPUT_DIR
 
 if TYPE_CHECKING:
     from pinchbench.model import TrialKey
@@ -35,6 +37,12 @@ class RunFiles:
     def folder(self) -> Path:
         """`{model_slug}_{run_id}/`."""
         return self.output_dir / self.name
+
+    @property
+    def argument(self) -> str:
+        """What names the run on a command line, for a shell: its id where that will do, else its folder."""
+        elsewhere = self.output_dir.absolute() != DEFAULT_OUTPUT_DIR.absolute()
+        return shlex.quote(str(self.folder)) if elsewhere else _run_id(self.name)
 
     @property
     def journal(self) -> Path:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.limits import MAX_RUNS
 from pinchbench.results.comparison import Unpaired, Verdict
-from pinchbench.results.difference import FEWEST_TASKS
+from pinchbench.results.difference import ALPHA, FEWEST_TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pinchbench.results.difference import Difference
 
 SMALLEST_P = 0.001
+NEARLY_WHOLE = 0.2  # of a repetition: a few trials without a score change nothing in what to ask for
 UNPAIRED = {
     Unpaired.ONLY_A: "only in A",
     Unpaired.ONLY_B: "only in B",
@@ -78,17 +79,31 @@ def _number(value: float) -> str:
 def outlook(comparison: Comparison) -> Iterator[str]:
     """What it would take to tell a difference of the size seen, and what the data could tell as they are."""
     needed, difference = comparison.needed, comparison.difference
-    if not difference.mean or needed.detectable is None:
-        if needed.detectable is not None:
-            yield f"With these tasks and repetitions, a difference of {needed.detectable:.2f} would be told 4 times in 5."
+    if difference.mean is None or comparison.verdict in (Verdict.A_BETTER, Verdict.B_BETTER):
         return
-    if comparison.verdict in (Verdict.A_BETTER, Verdict.B_BETTER):
+    yield from _disagreement(comparison)
+    if needed.detectable is not None:
+        yield (
+            f"With these tasks and repetitions, a difference of {needed.detectable:.2f} would be told 4 times in 5"
+            f" (power 80 %, α 5 %); this one is {abs(difference.mean):.3f}."
+        )
+    if difference.mean and difference.tasks > 1:
+        yield _what_would_tell(comparison)
+
+
+def _disagreement(comparison: Comparison) -> Iterator[str]:
+    """Why a small p, or an interval without 0, has told nothing: it takes both."""
+    low, high = comparison.difference.low, comparison.difference.high
+    if comparison.p is None or low is None or high is None:
         return
-    yield (
-        f"With these tasks and repetitions, a difference of {needed.detectable:.2f} would be told 4 times in 5"
-        f" (power 80 %, α 5 %); this one is {abs(difference.mean):.3f}."
-    )
-    yield _what_would_tell(comparison)
+    if comparison.p <= ALPHA:
+        yield (
+            "Although p is small, the interval holds 0: too few of these tasks differ, or they differ too evenly, to show"
+            " what others would do."
+        )
+    elif not low <= 0.0 <= high:
+        adjusted = ", adjusted for the number of comparisons," if comparison.p != comparison.difference.p else ""
+        yield f"Although the interval leaves out 0, p{adjusted} is above {ALPHA}; a difference is told where both agree."
 
 
 def _what_would_tell(comparison: Comparison) -> str:
@@ -101,10 +116,12 @@ def _what_would_tell(comparison: Comparison) -> str:
             " more repetitions before you take it for none."
         )
     tasks = f"about {needed.tasks:,} tasks like these instead of {have}, run as often as now,"
-    more = (needed.repetitions or 0) - round(needed.at_repetitions)
+    now = needed.at_repetitions
+    more = (needed.repetitions or 0) - round(now)
     if needed.repetitions is not None and more > 0 and needed.repetitions <= MAX_RUNS:
+        told_more = f"{more} more" if abs(now - round(now)) < NEARLY_WHOLE else f"now {now:.1f} on average"
         return (
-            f"About {needed.repetitions} repetitions of each task ({more} more) would tell a difference of this size;"
+            f"About {needed.repetitions} repetitions of each task ({told_more}) would tell a difference of this size;"
             f" so would {tasks.removesuffix(',')}."
         )
     return f"{_why_not_repetitions(comparison)} {tasks.capitalize()} would."
@@ -122,8 +139,8 @@ def _why_not_repetitions(comparison: Comparison) -> str:
     if needed.repetitions is not None:
         return f"It would take {needed.repetitions:,} repetitions of each task to tell a difference of this size."
     return (
-        "No number of repetitions would tell a difference of this size: the tasks themselves differ too much in which side"
-        " is better at them."
+        "No number of repetitions would tell a difference of this size: what is left open is which side is better at other"
+        " tasks, and how much tasks differ in that."
     )
 
 

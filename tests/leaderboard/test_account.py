@@ -14,6 +14,7 @@ from pinchbench.leaderboard.account import (
     DEFAULT_SERVER,
     SavedAccount,
     account_file,
+    prepare_folder,
     read_account,
     server_url,
     write_private,
@@ -123,6 +124,16 @@ def test_what_is_private_is_for_the_user_alone_and_a_link_in_its_place_is_not_fo
     assert json.loads(path.read_bytes()) == {"a": 1}
     assert elsewhere.read_text(encoding="utf-8") == "kept"
     assert {one.name for one in tmp_path.iterdir() if one.is_file()} == {"private.json", "elsewhere"}
+
+
+def test_a_folder_that_others_use_as_well_keeps_its_permissions(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+
+    prepare_folder(tmp_path / "leaderboard.json")
+    prepare_folder(tmp_path / "new" / "leaderboard.json")
+
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
 def test_a_run_has_one_id_for_ever_whoever_makes_it_first(files: RunFiles, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,8 @@ async def test_a_dry_run_shows_the_very_bytes_that_are_sent_afterwards(tmp_path:
     assert len(asked.json["tasks"]) == asked.json["max_score"] == asked.json["metadata"]["suite_tasks"]
     assert "X-PinchBench-Token" in shown.stderr
     assert "Nothing was sent." in shown.stderr
+    assert "Sending" not in shown.stderr
+    assert f"Sending the result to the leaderboard at {server.url}." in sent.stderr
     assert not any(TOKEN in text for text in (shown.stdout, shown.stderr, sent.stdout, sent.stderr))
     assert sent.stdout == f"{server.url}/r/{asked.json['submission_id']}\n"
 
@@ -150,6 +152,7 @@ def test_whatever_goes_wrong_at_the_end_of_a_run_is_told_and_not_raised(
 
     assert "ZeroDivisionError" in told[0]
     assert "can't be read" in told[1]
+    assert told[1].endswith(f"pinchbench-async upload {files.folder}")
 
 
 @on_loop

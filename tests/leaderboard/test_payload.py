@@ -283,6 +283,11 @@ ZELDA = PrivateNames(names=frozenset({"zelda", "hyrule07"}), secrets=(KEY,))
         ("~/models/x y", True, "unnamed"),
         ("C:\\Users\\zelda\\m.gguf", True, "unnamed"),
         (f"openai/{KEY}", False, "openai/unnamed"),
+        ("together/zelda/llama-ft", False, "together/llama-ft"),
+        ("openai/ft:gpt-5-mini:zeldas-firm::9a8b", False, "openai/unnamed"),
+        ("bedrock/arn:aws:bedrock:eu-west-1:123456789012:inference-profile/x1", False, "bedrock/x1"),
+        ("local/fe80::1ff:fe23/qwen3", True, "local/qwen3"),
+        (f"local/{'Kindly-sort-the-seventeen-violet-invoices-' * 2}", True, "local/unnamed"),
     ],
 )
 def test_a_model_is_told_without_paths_addresses_and_names(model: str, *, own_endpoint: bool, public: str) -> None:
@@ -302,6 +307,7 @@ def test_a_model_is_told_without_paths_addresses_and_names(model: str, *, own_en
         "It used snake_case names.",
         "The McFly account is wrong.",
         "The word \ud800 is none.",
+        "It was \uff5a\uff45\uff4c\uff44\uff41 who asked.",
         "It follows house_style.md; the rest is fine.",
     ],
 )
@@ -347,6 +353,26 @@ def test_the_host_of_an_endpoint_is_private_and_so_are_its_parts_on_a_local_netw
     past = past_run(tmp_path, planned(suite, config={"base_url": f"http://{host}:8000/v1"}))
 
     assert private_names(past, {}).names == names
+
+
+def test_who_hides_behind_sudo_or_a_container_and_the_parts_of_a_name_are_private(tmp_path: Path, suite: Suite) -> None:
+    past = past_run(tmp_path, planned(suite, config={"api_key_env": "HYRULE", "judge": {"api_key_env": "CALATIA"}}))
+    env = {"SUDO_USER": "zelda.of_hyrule", "HOSTNAME": "castle.corp", "HYRULE": KEY, "CALATIA": KEY[::-1]}
+
+    private = private_names(past, env)
+
+    assert {"zelda", "hyrule", "zelda.of_hyrule", "castle"} <= private.names
+    assert "of" not in private.names
+    assert {KEY, KEY[::-1]} <= set(private.secrets)
+
+
+def test_a_model_without_a_price_is_not_said_to_cost_nothing(tmp_path: Path, suite: Suite) -> None:
+    priced = payload_of(past_run(tmp_path / "a", planned(suite, Made(score=1, cost_usd=0.5))), suite)
+    unpriced = payload_of(past_run(tmp_path / "b", planned(suite, Made(score=1, cost_usd=0.0))), suite)
+
+    assert (priced["total_cost_usd"], priced["usage_summary"]["total_cost_usd"]) == (1.5, 1.5)
+    assert "total_cost_usd" not in unpriced
+    assert "total_cost_usd" not in unpriced["usage_summary"]
 
 
 def test_a_criterion_of_other_words_than_its_tasks_is_not_told() -> None:

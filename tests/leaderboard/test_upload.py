@@ -129,6 +129,20 @@ async def test_a_refusal_is_never_tried_again_and_echoes_no_key(parcel: Parcel, 
     assert OFFICIAL not in str(caught.value)
 
 
+async def test_a_key_that_json_has_escaped_or_that_stands_in_an_answer_is_not_passed_on(parcel: Parcel) -> None:
+    escaped = "".join(f"\\u{ord(sign):04x}" for sign in TOKEN)
+    async with fake_leaderboard(Reply(status=400, body=f'{{"error": "no {escaped}"}}'.encode())) as server:
+        with pytest.raises(LeaderboardError, match=r"\(no \[the key\]\)"):
+            await deliver(server, parcel)
+
+    echo = {"status": TOKEN, "rank": 10**30, "leaderboard_url": f"https://board.example/?as={TOKEN}"}
+    async with fake_leaderboard(Reply(status=201, body=json.dumps(echo).encode())) as server:
+        sent = await deliver(server, parcel)
+
+    assert (sent.taken.rank, sent.taken.leaderboard_url) == (None, "")
+    assert TOKEN not in submission_file(parcel.run.files).read_text(encoding="utf-8")
+
+
 async def test_a_redirect_is_not_followed_with_the_token(parcel: Parcel) -> None:
     async with fake_leaderboard() as other:
         away = Reply(status=307, headers={"Location": f"{other.url}/api/results?x={TOKEN}"})

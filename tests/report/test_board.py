@@ -189,6 +189,28 @@ def test_while_a_run_is_paused_nobody_is_asked_for_its_end() -> None:
     assert (board.pace, board.question(0.0)) == ("stopped", None)
 
 
+def test_a_run_that_somebody_ends_foretells_no_trials_that_are_not_started_any_more() -> None:
+    board = board_of(began(), TrialBegan(slot=1, key=key(0), timeout_s=60), ended(0, Reason.INTERRUPTED))
+
+    assert (board.pace, board.question(0.0)) == ("stopped", None)
+    board.take(began(), 1.0)  # resumed
+    assert (board.pace, board.question(1.0) is None) == ("", False)
+
+
+def test_counts_are_those_of_now_however_often_they_are_asked_for() -> None:
+    board = board_of(began())
+
+    for event, done, passed in (
+        (ended(0), 1, 0),
+        (graded(0, 1.0), 1, 1),
+        (TrialBegan(slot=1, key=key(0), timeout_s=60, attempt=2), 0, 0),
+        (began(done=3), 3, 0),
+    ):
+        assert board.counts is board.counts
+        board.take(event, 0.0)
+        assert (board.counts.done, board.counts.passed) == (done, passed)
+
+
 def test_a_run_that_is_followed_through_a_resumption_counts_on() -> None:
     board = board_of(
         began(trials=3),

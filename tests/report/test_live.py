@@ -256,6 +256,38 @@ async def test_what_has_happened_before_anybody_watched_counts_without_a_line() 
     assert "1 of 2 done" in line
 
 
+@pytest.mark.anyio
+async def test_a_flood_of_lines_draws_the_rows_below_it_a_few_times_and_loses_none() -> None:
+    console = Console(file=io.StringIO(), width=160, height=30, force_terminal=True, color_system=None)
+    events = [BEGAN, EVENTS[1], *(OutputLine(key=KEY, stream="stdout", text=f"line {n}.") for n in range(950))]
+    sender, receiver = create_memory_object_stream[Event](len(events))
+    for event in events:
+        sender.send_nowait(event)
+    sender.close()
+    with fail_after(5), receiver:
+        await LiveView(console).watch(receiver)
+
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert re.findall(r"line (\d+)\.", text) == [str(n) for n in range(950)]
+    assert text.count("0 of 1 done") + text.count("0 of 2 done") < 30
+
+
+@pytest.mark.anyio
+async def test_what_has_not_changed_is_not_drawn_again() -> None:
+    console = Console(file=io.StringIO(), width=80, height=30, force_terminal=True, color_system=None)
+    assert isinstance(console.file, io.StringIO)
+    view = LiveView(console)
+    with Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
+        view._redraw(live, always=False)
+        size = len(console.file.getvalue())
+        view._redraw(live, always=False)
+        assert len(console.file.getvalue()) == size
+        view.catch_up(EVENTS[:1])
+        view._redraw(live, always=False)
+        assert len(console.file.getvalue()) > size
+
+
 def _cells(shown: str, width: int, height: int) -> list[str]:
     """What stands on a terminal after this output: lines longer than its width go on in the next row."""
     rows, row, column = [[" "] * width for _ in range(height)], 0, 0

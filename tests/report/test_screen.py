@@ -14,6 +14,7 @@ from pinchbench.model import (
     GradingType,
     JudgeGrade,
     Outcome,
+    PaceChanged,
     Reason,
     RegradeBegan,
     RunBegan,
@@ -58,6 +59,14 @@ def test_a_slot_has_a_line_with_its_task_time_tokens_and_what_it_does() -> None:
     assert rows[1] == "2 task_2@2    ━━━━──── 58 of 120 s 12.3k exec ls"
 
 
+def test_a_long_name_is_cut_before_what_tells_the_trial_from_its_others() -> None:
+    board = board_of(name="task_{}_of_many_words_that_say_very_much_about_it")
+
+    assert drawn(board, 100, 30)[0].startswith("1 task_1_of_many_words_that_…@2 #2 ")
+    assert drawn(board, 40, 30)[1].split()[1].endswith("…@2")
+    assert len(drawn(board, 6, 30)) > 1  # no room for that either
+
+
 def test_the_last_failures_stand_with_their_reasons() -> None:
     rows = drawn(board_of(failures=7), 100, 30)
 
@@ -85,6 +94,13 @@ def test_without_a_forecast_there_is_a_dash_and_at_the_end_nothing() -> None:
     assert list(totals_parts(board, None, 1.0))[-1] == "time left –"
     board.slots.clear()
     assert list(totals_parts(board, None, 1.0))[-1] == "1.0 s"
+
+
+def test_a_forecast_from_before_the_run_was_paused_is_not_shown_any_more() -> None:
+    board = board_of()
+    board.take(PaceChanged(limit=0, why="down"), 2.0)
+
+    assert list(totals_parts(board, FORECAST, 3.0))[-1] == "time left –"
 
 
 def test_a_run_that_has_not_begun_and_grading_again_have_their_own_words() -> None:

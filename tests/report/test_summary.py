@@ -252,6 +252,36 @@ def test_what_failed_is_named_by_how_much_it_matters_with_the_way_to_its_transcr
     assert lines[start + 6].startswith("task_low@2: score 0.00: automated.file_there 0.00, llm_judge.is_clear 0.00; ")
 
 
+def test_a_trial_that_fails_twice_over_has_one_line_and_no_empty_note(tmp_path: Path) -> None:
+    trials = {
+        "task_late": (Made(score=None, reason=Reason.TIMED_OUT),),
+        "task_unjudged": (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("\x1b",)),),
+        "task_noted": (Made(score=0.25, note="It was slow to leave.", notes=(" ",)),),
+    }
+
+    lines = _shown(tmp_path, trials, width=160).splitlines()
+
+    failures = [line for line in lines if re.match(r"task_\w+: ", line)]
+    assert failures == [
+        "task_late: timed_out; ungraded, its turn did not come; `pinchbench-async regrade` grades it",
+        "task_unjudged: ungraded, judge_unreachable",
+        "task_noted: completed: It was slow to leave.; score 0.25: automated.file_there 0.25, llm_judge.is_clear 0.25",
+    ]
+
+
+def test_a_score_below_the_threshold_does_not_read_as_if_it_reached_it(tmp_path: Path) -> None:
+    text = _shown(tmp_path, {"task_a": (Made(score=0.4996),), "task_b": (Made(score=0.25),)})
+
+    assert "\ntask_a: score 0.4996: " in text
+    assert "\ntask_b: score 0.25: " in text
+
+
+def test_what_is_added_up_over_trials_that_run_at_once_is_called_so(tmp_path: Path) -> None:
+    said = "time, tokens and cost: the agents', added up\n"
+    assert said in _shown(tmp_path / "two", {"task_a": (Made(),), "task_b": (Made(),)})
+    assert said not in _shown(tmp_path / "one", {"task_a": (Made(),)})
+
+
 def test_of_many_tasks_the_perfect_ones_are_counted_instead_of_shown(tmp_path: Path) -> None:
     trials = {f"task_{number:03d}": (Made(score=1.0 if number % 10 else 0.75),) for number in range(100)}
 

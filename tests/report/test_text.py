@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.report.text import amount, duration, plain, plain_lines
+from pinchbench.report.text import amount, duration, plain, plain_lines, score_below
 
 
 @given(st.text())
@@ -35,10 +35,26 @@ def test_plain_text_is_never_wider_than_asked(text: str, width: int) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.04, "0.0 s"), (59.94, "59.9 s"), (60, "1 min 00 s"), (119.7, "2 min 00 s"), (3600, "1 h 00 min")],
+    [
+        (0.04, "0.0 s"),
+        (59.94, "59.9 s"),
+        (59.96, "1 min 00 s"),
+        (60, "1 min 00 s"),
+        (119.7, "2 min 00 s"),
+        (3600, "1 h 00 min"),
+        (1e308, "277777 h 46 min"),
+    ],
 )
 def test_durations_are_short_and_readable(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "text"),
+    [(0.25, 0.5, "0.25"), (0.4996, 0.5, "0.4996"), (0.6 * 0.83 + 0.4 * 0.75, 0.8, "0.798"), (0.0, 0.8, "0.00")],
+)
+def test_a_score_below_a_threshold_has_as_many_digits_as_show_it(score: float, threshold: float, text: str) -> None:
+    assert score_below(score, threshold) == text
 
 
 @pytest.mark.parametrize(

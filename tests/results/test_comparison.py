@@ -165,6 +165,39 @@ def test_a_small_difference_comes_with_the_repetitions_that_would_tell_it(tmp_pa
     assert " tasks like these instead of 16" in sentence
 
 
+def test_a_small_p_beside_an_interval_that_holds_0_is_explained(tmp_path: Path) -> None:
+    _write(tmp_path, A, {f"task_{n}": _scored(0.4, 0.4) for n in range(8)})
+    _write(tmp_path, B, {f"task_{n}": _scored(0.5, 0.5) for n in range(8)})
+
+    found = _compared(tmp_path)
+    why, _, what = outlook(found)
+
+    assert verdict(found).endswith("B − A is 0.100 (−0.224 to 0.424), p = 0.008.")
+    assert why.startswith("Although p is small, the interval holds 0")
+    assert what.endswith("About 51 tasks like these instead of 8, run as often as now, would.")
+
+
+def test_an_interval_without_0_beside_an_adjusted_p_is_explained(tmp_path: Path) -> None:
+    names = [f"20260102-030000-000{n}" for n in range(5)]
+    for n, run_id in enumerate(names):
+        scores = (0.3, 0.35, 0.4, 0.5, 0.45, 0.38) if n == 1 else (0.0,) * 6
+        _write(tmp_path, run_id, {f"task_{place}": _scored(score) for place, score in enumerate(scores)})
+
+    found, *_ = compare(find_sides(names, tmp_path))
+
+    assert found.verdict is Verdict.CANT_TELL
+    assert next(outlook(found)).startswith("Although the interval leaves out 0, p, adjusted")
+
+
+def test_of_too_few_tasks_it_is_not_said_what_a_test_would_tell(tmp_path: Path) -> None:
+    _write(tmp_path, A, _many(0.1, 5))
+    _write(tmp_path, B, _many(0.9, 5))
+
+    [sentence] = outlook(_compared(tmp_path))
+
+    assert sentence.startswith("With so few tasks, no number of repetitions")
+
+
 def test_without_repetitions_it_says_that_they_are_needed_to_know(tmp_path: Path) -> None:
     _write(tmp_path, A, random_trials(tasks=12, repetitions=1, ability=0.7, seed=1))
     _write(tmp_path, B, random_trials(tasks=12, repetitions=1, ability=0.7, seed=3))

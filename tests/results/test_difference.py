@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from bench.calibration import SHAPES, Shape, coverage, told_apart
+from bench.calibration import SHAPES, Shape, coverage, pairs_of, told_apart
+from pinchbench.results.comparison import Verdict, verdict_of
 from pinchbench.results.difference import (
     EXACT_TASKS,
     FEWEST_TASKS,
@@ -118,13 +119,13 @@ def test_the_order_of_tasks_and_repetitions_changes_no_bit(pairs: list[Pair], so
         Pair(a=tuple(source.sample(pair.a, len(pair.a))), b=tuple(source.sample(pair.b, len(pair.b)))) for pair in pairs
     ]
     source.shuffle(shuffled)
-    assert difference_of(shuffled) == difference_of(pairs)
+    assert difference_of(shuffled, flips=200) == difference_of(pairs, flips=200)
 
 
 @given(PAIRS)
 @settings(max_examples=40)
 def test_the_sides_swapped_give_the_mirrored_result(pairs: list[Pair]) -> None:
-    found, swapped = difference_of(pairs), difference_of(_mirrored(pairs))
+    found, swapped = difference_of(pairs, flips=200), difference_of(_mirrored(pairs), flips=200)
     assert (swapped.p, swapped.is_exact, swapped.tasks) == (found.p, found.is_exact, found.tasks)
     if found.mean is not None:
         assert swapped.mean == pytest.approx(-found.mean)
@@ -198,6 +199,28 @@ def test_tasks_that_do_not_differ_have_a_p_of_1() -> None:
     assert difference_of(rounded).p == 1.0
 
 
+def test_of_unequal_numbers_of_trials_the_p_is_that_of_dealing_them_out_where_that_is_larger() -> None:
+    pairs = [Pair(a=(1.0,), b=(1.0, 1.0, 1.0, 1.0, 0.0))] * 6
+    found = difference_of(pairs)
+    # of A's six trials none is one of the six lost: (5/6)⁶; six or more lost by A differ by more; signs alone: 2/2⁶
+    sums = np.array([-0.2 * (6 - lost) + lost for lost in range(7)])
+    chances = stats.binom.pmf(range(7), 6, 1 / 6)
+    expected = chances[np.abs(sums) >= 1.2 - 1e-9].sum()
+    assert expected > 0.3
+    assert found.p == pytest.approx(expected, abs=0.02)
+    assert not found.is_exact
+    assert difference_of(_mirrored(pairs)).p == found.p
+
+
+def test_the_same_model_run_once_and_five_times_is_called_different_in_at_most_one_of_twenty_pairs() -> None:
+    source, told = np.random.default_rng(6), 0
+    for _ in range(150):
+        a, b = ALIKE.draw(source, tasks=40, runs=6, worse=0.0)
+        found = difference_of(pairs_of(a[:, :1], b[:, 1:]), flips=300)
+        told += verdict_of(found, found.p) is not Verdict.CANT_TELL
+    assert told <= stats.binom.ppf(0.999, 150, 0.05)  # 13 % with turned signs alone
+
+
 # Several comparisons
 
 
@@ -243,7 +266,7 @@ def test_as_many_repetitions_as_needed_tell_the_difference_four_times_in_five() 
         found = difference_of(
             _simulated(tasks=12, runs=outlook.repetitions, shift=0.05, between=0.02, within=0.15, seed=seed)
         )
-        told += found.p is not None and found.p <= 0.05
+        told += verdict_of(found, found.p) is Verdict.B_BETTER
     assert 0.68 < told / 300 < 0.95  # the variances are known from twelve tasks only
 
 
@@ -251,10 +274,12 @@ def test_as_many_tasks_as_needed_tell_the_difference_four_times_in_five() -> Non
     seen = _with_mean(_simulated(tasks=40, runs=2, shift=0.0, between=0.1, within=0.1, seed=1), 0.05)
     outlook = needed(seen)
     assert outlook.tasks is not None
-    told = sum(
-        (difference_of(_simulated(tasks=outlook.tasks, runs=2, shift=0.05, between=0.1, within=0.1, seed=seed), flips=500).p or 1.0) <= 0.05
-        for seed in range(200)
-    )  # fmt: skip
+    told = 0
+    for seed in range(200):
+        found = difference_of(
+            _simulated(tasks=outlook.tasks, runs=2, shift=0.05, between=0.1, within=0.1, seed=seed), flips=500
+        )
+        told += verdict_of(found, found.p) is Verdict.B_BETTER
     assert 0.65 < told / 200 < 0.95
 
 
@@ -286,7 +311,30 @@ def test_where_nothing_differs_nothing_is_needed_and_one_task_says_nothing() -> 
     assert (equal.repetitions, equal.tasks) == (None, None)
     assert equal.detectable is not None
     assert equal.detectable > 0.2
+    assert needed(_pairs([0.3] * 5)).detectable is None  # there is no test
     assert needed(_pairs([0.3])) == needed([]) == Needed()
+
+
+@pytest.mark.parametrize("tasks", [8, 20])
+def test_equal_differences_need_more_tasks_as_long_as_the_interval_holds_0(tasks: int) -> None:
+    pairs = [Pair(a=(0.4, 0.4), b=(0.45, 0.45))] * tasks
+    outlook = needed(pairs)
+    assert verdict_of(difference_of(pairs), 0.01) is Verdict.CANT_TELL
+    assert outlook.repetitions is None
+    assert outlook.tasks is not None
+    assert outlook.tasks > tasks
+    more = [Pair(a=(0.4, 0.4), b=(0.45, 0.45))] * outlook.tasks
+    assert verdict_of(difference_of(more, flips=500), 0.01) is Verdict.B_BETTER
+
+
+@given(PAIRS.filter(lambda pairs: len(pairs) >= FEWEST_TASKS))
+@settings(max_examples=40)
+def test_what_would_be_told_and_how_many_tasks_would_tell_agree(pairs: list[Pair]) -> None:
+    mean, outlook = difference_of(pairs, flips=1).mean, needed(pairs)
+    assert mean is not None
+    assert outlook.detectable is not None
+    if outlook.tasks is not None and outlook.detectable < 1.0:
+        assert (outlook.detectable <= abs(mean)) == (outlook.tasks <= len(pairs))
 
 
 def test_a_difference_too_small_to_matter_needs_more_tasks_than_there_are() -> None:

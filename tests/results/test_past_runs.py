@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from past_runs import BEGAN, Made, PlannedRun, write_run
@@ -14,7 +16,7 @@ from pinchbench.results import past_runs as module
 from pinchbench.results.journal import JournalWriter
 from pinchbench.results.past_run import read_run
 from pinchbench.results.past_runs import State, at_work_s, past_runs
-from pinchbench.results.records import RunFinished, RunResumed
+from pinchbench.results.records import RunFinished, RunResumed, TrialFinished
 from pinchbench.results.store import write_json
 
 if TYPE_CHECKING:
@@ -135,6 +137,37 @@ def test_a_run_that_was_resumed_on_another_release_is_told_with_that_one(tmp_pat
     assert past_runs(tmp_path)[0].openclaw == "2026.9.7"
 
 
+def test_a_trial_that_was_to_be_tried_again_when_a_signal_came_is_still_to_do(tmp_path: Path) -> None:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(reason=Reason.TIMED_OUT),)}, has_ended=False))
+    *records, graded = read_run(files).journal.records
+    (finished,) = (record for record in records if isinstance(record, TrialFinished))
+    files.journal.unlink()
+    with JournalWriter(files.journal) as journal:
+        promised = msgspec.structs.replace(finished, retried=True)
+        begun = [record for record in records if record is not finished]
+        journal.append([*begun, promised, graded, RunFinished(at=BEGAN + 100, interrupted="SIGINT")])
+    write_json(files.aggregate, read_run(files).data)
+
+    assert read_run(files).unfinished == 1
+    assert past_runs(tmp_path)[0].state is State.INTERRUPTED
+
+
+@pytest.mark.parametrize("huge", [Made(took_s=1.5e308), Made(cost_usd=1.5e308)])
+def test_a_run_whose_numbers_no_sum_can_hold_ends_nothing(tmp_path: Path, huge: Made) -> None:
+    write_run(tmp_path, PlannedRun(trials={"task_a": (huge, huge)}))
+
+    assert "holds numbers that make no result" in past_runs(tmp_path)[0].problem
+
+
+def test_a_results_file_whose_times_no_sum_can_hold_ends_nothing(tmp_path: Path) -> None:
+    files = _put(tmp_path, PlannedRun(trials=GOOD))
+    text = re.sub(r'"ended_at": [\d.]+', '"ended_at": 1.5e308', files.aggregate.read_text(encoding="utf-8"))
+    text = re.sub(r'"started_at": [\d.]+', '"started_at": -1.5e308', text)
+    files.aggregate.write_text(text, encoding="utf-8")
+
+    assert "holds numbers that make no result" in past_runs(tmp_path)[0].problem
+
+
 @pytest.mark.parametrize("broken", ["run.json", "journal.jsonl"])
 def test_a_run_that_cannot_be_read_says_why_and_ends_nothing(tmp_path: Path, broken: str) -> None:
     bad = write_run(tmp_path, PlannedRun(trials=GOOD, run_id="20260102-000000-0002"))
@@ -149,6 +182,7 @@ def test_a_run_that_cannot_be_read_says_why_and_ends_nothing(tmp_path: Path, bro
 
     assert broken in first.problem
     assert (first.run, first.run_id) == (bad.name, "20260102-000000-0002")
+    assert first.state is State.UNREADABLE
     assert (second.problem, second.state) == ("", State.COMPLETE)
     assert [run.run for run in past_runs(tmp_path, model="mock/m1")] == [first.run, second.run]
 

@@ -95,9 +95,9 @@ def _headline(run: PastRun, totals: _Totals, rows: Sequence[Row]) -> Iterator[st
         yield "- **No score**: no trial has one.\n"
     else:
         of = f"the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})"
+        passed = sum(row["passed"] is True for row in rows)
         yield f"- **Score {score.mean:.3f}** ({_interval(score)}), {of}.\n"
-    passed = sum(row["passed"] is True for row in rows)
-    yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
+        yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
     if left.ungraded or left.infrastructure or left.not_run:
         yield (
             f"- Left out of the score: {left.ungraded} ungraded, {left.infrastructure} that say nothing about the model,"

@@ -10,9 +10,9 @@ from matplotlib.transforms import blended_transform_factory
 from pinchbench.report.compare import (
     flips_told,
     left_out_told,
-    many_categories,
+    passed_told,
     side_told,
-    tested_told,
+    tests_told,
     unpaired_told,
 )
 from pinchbench.report.html.document import write_document
@@ -76,7 +76,7 @@ def _page(comparison: Comparison, number: int) -> dict[str, object]:
         "warnings": [*warnings(comparison), *unpaired_told(comparison)],
         "flips": list(flips_told(comparison)) if comparison.tasks else [],
         "rows": _table_rows(comparison),
-        "many": many_categories(comparison),
+        "tests": list(tests_told(comparison)),
         "forest": draw_forest(rows, f"c{number}", row_height=ROW) if rows else None,
         "forest_told": "Difference B − A with its 95 % interval. "
         + "; ".join(f"{row.name}: {signed(row.mean)}" for row in rows),
@@ -93,7 +93,7 @@ def _page(comparison: Comparison, number: int) -> dict[str, object]:
                 "told": signed(task.difference),
                 "trials": f"{len(task.a.scores)}, {len(task.b.scores)}",
                 "trials_sum": len(task.a.scores) + len(task.b.scores),
-                "passed": {1: "only B", -1: "only A"}.get(task.flipped, "both" if task.passed_a else "neither"),
+                "passed": passed_told(task),
                 "flipped": task.flipped,
                 "left_out": "; ".join(
                     f"{name}: {text}"
@@ -134,7 +134,7 @@ def _table_rows(comparison: Comparison) -> list[dict[str, object]]:
                 "name": one.category,
                 "tasks": one.difference.tasks,
                 "told": told(one.difference),
-                "test": tested_told(one.difference),
+                "test": told_p(one.difference.p),
                 **_sides(one.a, one.b),
             }
             for one in comparison.categories

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STYLES = ("style.css",)
 SCRIPTS = ("script.js",)
+EARLY = "early.js"  # runs before the page's content is read
 _CODE = re.compile(r"`([^`]+)`")
 PIECES_AT_ONCE = 64  # of a template's output in one write
 
@@ -36,14 +37,16 @@ def render(
     """
     style = "\n".join(_source(name) for name in styles)
     script = "\n".join(_source(name) for name in scripts)
+    early = _source(EARLY)
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(early)}' '{_hash(script)}';"
         " img-src data:; base-uri 'none'; form-action 'none'"
     )
     page = _environment().get_template(template)
     stream = page.stream(
         # files of this package, no text from outside
         style=Markup(style),  # noqa: S704
+        early=Markup(early),  # noqa: S704
         script=Markup(script),  # noqa: S704
         policy=policy,
         **values,

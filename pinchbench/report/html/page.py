@@ -23,7 +23,7 @@ from pinchbench.report.html.plots import (
 from pinchbench.report.html.rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.safe import safe_line, script_json
 from pinchbench.report.html.timeline import Kind, timeline
-from pinchbench.report.html.trial_page import Place, fair_share, size_of, transcript_of, trial_json
+from pinchbench.report.html.trial_page import STDERR_BYTES, Place, fair_share, size_of, transcript_of, trial_json
 from pinchbench.report.text import duration, many
 from pinchbench.results.statistics import ROUNDING
 
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from pinchbench.results.past_run import PastRun
 
 TOTAL_BYTES = 50_000_000  # of transcripts in one page
+ESCAPED = 2  # times as much is what all that is said of trials may take, once it is escaped
+LOGS_PART = 5  # stderr may take a fifth of what transcripts may
+LEAST_STDERR_BYTES = 1_000
 MOST_X = 1e18  # nothing costs more: a transcript can hold a number that no axis does
 
 
@@ -97,7 +100,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
         data=run.data,
         versions=run.facts.versions,
         date=_date(began),
-        wall_s=None if ended is None else ended - began,
+        wall_s=None if ended is None else max(0.0, ended - began),
         passed_always=_passed_always(run),
         notices=tuple(_notices(run)),
         left_out=tuple(_left_out(run)),
@@ -119,11 +122,17 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
     """The anchor and the content of each trial's page, one at a time."""
     sizes = [size_of(transcript_of(run, run.attempts[key].counting)) for run, _ in runs for key in ended_trials(run)]
     share = fair_share(sizes, total_bytes)
+    logs = min(STDERR_BYTES, max(LEAST_STDERR_BYTES, total_bytes // LOGS_PART // max(1, len(sizes))))
+    # text that must be escaped grows, up to eightfold
+    left = ESCAPED * total_bytes
     for run, prefix in runs:
         grades = run.journal.attempt_grades
         for key, place in _places(run, prefix):
+            most = share if left > 0 else 0
+            told = script_json(trial_json(run, key, place, grades, most_bytes=most, log_bytes=logs))
+            left -= len(told)
             # `script_json` leaves nothing in it that HTML reads
-            yield place.anchor, Markup(script_json(trial_json(run, key, place, grades, most_bytes=share)))  # noqa: S704
+            yield place.anchor, Markup(told)  # noqa: S704
 
 
 def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, Place]]:
@@ -177,7 +186,7 @@ def _points(tasks: Sequence[TaskRow], prefix: str) -> tuple[Drawing | None, str]
         return None, ""
     most = max(points, key=lambda point: point.x)
     what = "Cost" if is_cost else "Tokens"
-    label = f"{what} of a trial against score, a point for each of {many(len(points), 'task')}. Highest: {most.title}"
+    label = f"{what} of a trial against score, a point for each of {many(len(points), 'task')}. Furthest right: {most.title}"
     return draw_points(points, f"{_ids(prefix)}points", is_cost=is_cost), label
 
 
@@ -281,13 +290,14 @@ def _left_out(run: PastRun) -> Iterator[str]:
     if left["not_run"]:
         yield f"{left['not_run']} not run"
     if left["tasks_without_score"]:
-        yield f"{many(int(str(left['tasks_without_score'])), 'task')} without any score"
+        yield f"which leaves {many(int(str(left['tasks_without_score'])), 'task')} without any score"
 
 
 def _settings(run: PastRun) -> Iterator[tuple[str, str]]:
     facts = run.facts
     for name, value in facts.config.items():
-        if value not in (None, "", [], False):
+        # 0 is a setting, and equals False
+        if value is not None and value is not False and value not in ("", []):
             told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             yield name.replace("_", " "), safe_line(told, 300)
     for name, version in facts.versions.items():

@@ -310,9 +310,10 @@ def _clock(seconds: float) -> str:
 def where_the_time_went(line: Timeline) -> str:
     """Say the timeline in a sentence, which stands for it where it can't be seen."""
     slots = len(line.lanes)
+    length_s = line.length_s - sum(cut.until - cut.at for cut in line.cuts)
     total = (line.agent_s + line.setup_s + line.idle_s) or 1.0
     shares = (("agents", line.agent_s), ("set-up", line.setup_s), ("idle", line.idle_s))
     told = ", ".join(f"{name} {value / total * 100:.0f} %" for name, value in shares)
     beside = f"; grading, beside the agents, {duration(line.grading_s)} in all" if line.grading_s else ""
     rests = f"; {duration(sum(cut.rest_s for cut in line.cuts))} of rest cut out" if line.cuts else ""
-    return f"{slots} {'slot' if slots == 1 else 'slots'} for {duration(line.length_s)}: {told}{beside}{rests}"
+    return f"{slots} {'slot' if slots == 1 else 'slots'} for {duration(length_s)}: {told}{beside}{rests}"

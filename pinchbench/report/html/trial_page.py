@@ -64,11 +64,17 @@ def size_of(path: Path) -> int:
 
 
 def trial_json(
-    run: PastRun, key: TrialKey, place: Place, grades: Mapping[tuple[TrialKey, int], Grade], *, most_bytes: int
+    run: PastRun,
+    key: TrialKey,
+    place: Place,
+    grades: Mapping[tuple[TrialKey, int], Grade],
+    *,
+    most_bytes: int,
+    log_bytes: int = STDERR_BYTES,
 ) -> Json:
     """Gather what is known of a trial that has ended at least once. Blocks.
 
-    `grades` are those of the run's attempts; `most_bytes` bounds the transcript.
+    `grades` are those of the run's attempts; `most_bytes` bounds the transcript, `log_bytes` what is shown of stderr.
     """
     attempts = run.attempts[key]
     counting = attempts.counting
@@ -83,7 +89,7 @@ def trial_json(
         "notes": _notes(counting),
         "grade": None if grade is None else _grade(grade),
         "attempts": [_attempt(run, one, one is counting) for one in attempts.outcomes],
-        "stderr": _tail(_evidence(run, counting) / "stderr.log"),
+        "stderr": _tail(_evidence(run, counting) / "stderr.log", log_bytes),
         "folder": safe_line(_evidence(run, counting)),
         **_conversation(transcript, counting, most_bytes),
     }
@@ -194,18 +200,18 @@ def _attempt(run: PastRun, one: Outcome, is_counting: bool) -> Json:
     }
 
 
-def _tail(path: Path) -> Json:
+def _tail(path: Path, most: int) -> Json:
     """The end of a log. A file that is not there is empty."""
     try:
         if not path.is_file():
             return {"text": "", "left_out": 0}
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - STDERR_BYTES))
-            text = file.read(STDERR_BYTES).decode("utf-8", "replace")
+            file.seek(max(0, size - most))
+            text = file.read(most).decode("utf-8", "replace")
     except OSError as error:
         return {"text": f"{path.name} can't be read: {error.strerror}.", "left_out": 0}
-    return {"text": safe_text(text), "left_out": max(0, size - STDERR_BYTES)}
+    return {"text": safe_text(text), "left_out": max(0, size - most)}
 
 
 def _conversation(transcript: Path, outcome: Outcome, most_bytes: int) -> Json:

@@ -124,7 +124,7 @@ class _Doctor:
         self.findings: list[Finding] = []
         self._config = config
         self._show = show
-        self._say = say
+        self._hear = say
         self._secrets = secrets
         self._known = Event()  # which OpenClaw it is, or that there is none
         self._release: Release | None = None
@@ -184,6 +184,9 @@ class _Doctor:
         async with create_task_group() as group:
             for place, (subject, check, limit_s) in enumerate(checks):
                 group.start_soon(one, place, subject, check, limit_s)
+
+    def _say(self, text: str) -> None:
+        self._hear(mask(text, self._secrets))
 
     def _tell(self, finding: Finding) -> None:
         clean = replace(finding, said=mask(finding.said, self._secrets), do=mask(finding.do, self._secrets))
@@ -270,8 +273,7 @@ class _Doctor:
     def _runs(self) -> Finding:
         folder = self._config.output_dir
         left, running = leftovers.read_runs_left(folder)
-        is_default = folder == DEFAULT_OUTPUT_DIR.absolute()
-        return leftovers.of_runs(left, running=running, output_dir=folder, is_default=is_default)
+        return leftovers.of_runs(left, running=running, output_dir=folder)
 
     def _workspaces(self) -> Finding:
         root = self._config.run_root

@@ -95,8 +95,8 @@ def read_runs_left(output_dir: Path) -> tuple[list[RunLeft], int]:
     return left, running
 
 
-def of_runs(left: Sequence[RunLeft], *, running: int, output_dir: Path, is_default: bool) -> Finding:
-    """Say what could be resumed. `is_default`: `resume` looks into this folder by itself."""
+def of_runs(left: Sequence[RunLeft], *, running: int, output_dir: Path) -> Finding:
+    """Say what could be resumed."""
     going = f" {running} {'run is' if running == 1 else 'runs are'} going on." if running else ""
     unfinished = [one for one in left if one.unfinished]
     if broken := [one for one in left if one.problem]:
@@ -111,13 +111,11 @@ def of_runs(left: Sequence[RunLeft], *, running: int, output_dir: Path, is_defau
     if unfinished:
         shown = ", ".join(f"{one.files.name} ({one.unfinished} of {one.planned} trials)" for one in unfinished[:SHOWN])
         more = f", and {len(unfinished) - SHOWN} more" if len(unfinished) > SHOWN else ""
-        newest = unfinished[0].files
-        where = newest.name.rpartition("_")[2] if is_default else shlex.quote(str(newest.folder))
         return Finding(
             subject="runs",
             level=Level.NOTE,
             said=f"{len(unfinished)} unfinished in {output_dir}: {shown}{more}.{going}",
-            do=f"Go on with: pinchbench-async resume {where}",
+            do=f"Go on with: pinchbench-async resume {unfinished[0].files.argument}",
         )
     if left:
         return Finding(

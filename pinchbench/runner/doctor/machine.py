@@ -207,8 +207,18 @@ def read_container() -> tuple[float, float]:
 def _left(what: str) -> float:
     with suppress(OSError, ValueError):  # no cgroups of the second version, or no limit: its file says `max`
         most = int((CGROUP / f"{what}.max").read_text(encoding="ascii"))
-        return max(0, most - int((CGROUP / f"{what}.current").read_text(encoding="ascii")))
+        return max(0, most - int((CGROUP / f"{what}.current").read_text(encoding="ascii")) + _reclaimable(what))
     return math.inf
+
+
+def _reclaimable(what: str) -> int:
+    """The bytes of files that a container's memory holds only until somebody needs the room: most of it, after a while."""
+    if what != "memory":
+        return 0
+    with suppress(OSError, ValueError):
+        lines = (line.split() for line in (CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
+        return sum(int(value) for name, value in lines if name == "inactive_file")
+    return 0
 
 
 def find_memory(*, slots: int, isolation: Isolation, release: str, services: bool) -> Finding:

@@ -76,6 +76,7 @@ def test_a_run_without_any_score_says_so(tmp_path: Path) -> None:
     text = _summary(tmp_path, PlannedRun(trials={"a": (Made(score=None),)}))
 
     assert "**No score**: no trial has one." in text
+    assert "Passed" not in text
     assert "| – | – | 0 | 0 | 1 |" in text
 
 

@@ -81,6 +81,27 @@ def test_transcripts_beyond_the_bound_are_left_out_and_named(tmp_path: Path) -> 
         assert str(trial["cut"]).endswith("/transcript.jsonl")
 
 
+def test_text_that_grows_when_it_is_escaped_is_bounded_too(tmp_path: Path) -> None:
+    event = json.dumps({"type": "message", "message": {"role": "user", "content": "<" * 5_000}})
+    trials = {f"task_{n}": (Made(transcript=event, stderr="E" * 50_000),) for n in range(4)}
+
+    page = _write(tmp_path, PlannedRun(trials=trials), total_bytes=21_000)
+
+    told = list(_trials(page).values())
+    assert [bool(one["sessions"]) for one in told] == [True, True, False, False]
+    assert all("Left out of this page" in str(one["cut"]) for one in told[2:])
+    assert [one["stderr"] for one in told] == [{"text": "E" * 1050, "left_out": 48_950}] * 4
+
+
+def test_a_setting_of_zero_is_told(tmp_path: Path) -> None:
+    run = PlannedRun(trials={"task_a": (Made(),)}, config={"pass_threshold": 0, "verbose": False, "base_url": None})
+
+    part = run_part(read_run(write_run(tmp_path, run)), "")
+
+    assert ("pass threshold", "0") in part.settings
+    assert not {"verbose", "base url"} & {name for name, _ in part.settings}
+
+
 def test_a_long_text_of_a_trial_gives_way_and_the_rest_stays(tmp_path: Path) -> None:
     event = {"type": "message", "message": {"role": "user", "content": "x" * 50_000 + "END"}}
     transcript = (
@@ -125,7 +146,7 @@ def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
         "1 ungraded: judge_unreachable",
         "1 ungraded: not graded yet",
         "2 not run",
-        "1 task without any score",
+        "which leaves 1 task without any score",
     )
     assert [task.states for task in part.tasks] == [
         (("left_out", 2), ("passed", 1)),

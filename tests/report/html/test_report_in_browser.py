@@ -190,7 +190,50 @@ def test_nothing_of_a_hostile_transcript_runs_or_hides(browser: Browser, report:
         assert "\u202e" not in text
         assert "{{ 7 * 7 }}" in text
         assert page.locator("img, iframe, a[href^=javascript]").count() == 0
-        assert page.locator("script:not([type])").count() == 1
+        assert page.locator("script:not([type])").count() == 2
+
+
+def test_names_notes_and_logs_are_text_wherever_they_are_shown(browser: Browser, tmp_path: Path) -> None:
+    text = "\"'><img src=x onerror=alert(1)></title></style></svg></option></script><script>alert(2)</script>"
+    name = "a<i>&amp;\"' onmouseover=alert(3) %3Cb%3E"
+    made = Made(score=0.2, note=text, notes=(text,), stderr=text, retried=(Reason.PROVIDER_ERROR,))
+    ungraded = Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=(text,))
+    run = PlannedRun(
+        trials={name: (made, ungraded), "task_b": (made,)},
+        model=f"m/{name}",
+        categories={name: text, "task_b": text + "2"},
+        config={text: text},
+    )
+    write_report([read_run(write_run(tmp_path, run))], tmp_path / "report.html")
+
+    with opened(browser, tmp_path / "report.html", width=360) as watched:
+        page = watched.page
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        assert page.title() == f"m/{name} · PinchBench"
+        page.get_by_role("button", name="unfold all").click()
+        assert page.locator("tr.trial .note", has_text=text).count() == 3
+        page.locator("select[name=category]").select_option(text)
+        assert _tasks(page) == [name]
+        page.locator("tr.trial a").first.click()
+        assert page.locator("h1").inner_text() == name
+        shown = page.locator("#trial").inner_text()
+        page.get_by_role("link", name="next trial").click()
+        assert page.locator("h1").inner_text() == f"{name}@2"
+
+        assert shown.count(text) >= 6  # category, note, the attempts' two, the judge's, stderr
+        assert page.locator("img, i:not(.meter > i), [onmouseover], [onerror]").count() == 0
+        assert watched.complaints == []
+        assert watched.requests == []
+
+
+def test_a_page_whose_trials_are_folded_is_laid_out_so_from_the_start(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as watched:
+        assert watched.page.evaluate("document.head.querySelector('script') !== null")
+        # without the script at the page's end
+        watched.page.set_content(report.read_text(encoding="utf-8").rpartition("<script>")[0])
+
+        assert watched.page.locator("tr.task:visible").count() == 5
+        assert watched.page.locator("tr.trial:visible").count() == 0
 
 
 def test_long_text_is_cut_with_a_way_to_see_all(browser: Browser, report: Path) -> None:

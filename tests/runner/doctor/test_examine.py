@@ -132,6 +132,18 @@ async def test_no_key_reaches_a_finding_whoever_gives_it_away(tmp_path: Path, mo
         assert not any(key[at : at + 12] in whole for at in range(len(key) - 12))
 
 
+@pytest.mark.anyio
+async def test_a_key_in_the_place_of_a_model_is_not_said_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOCK_API_KEY", KEY)
+
+    found, said = await _examine(_config(tmp_path, fake_openclaw(tmp_path / "fake"), model=f"mock/{KEY}"))
+
+    assert "Asking mock/[key] one question" in said[0]
+    assert KEY[:12] not in repr((found, said))
+
+
 def _saying(folder: Path, message: str) -> Path:
     """A fake OpenClaw that plays `message` whatever it is told."""
     program = fake_openclaw(folder)

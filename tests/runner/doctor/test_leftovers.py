@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+RUN = "20260101-030405-9f3a"
+
 MIB = 1024**2
 KEY = "sk-0123456789abcdef-THIS-IS-NOBODYS-KEY"
 
@@ -85,12 +87,11 @@ def test_an_unfinished_run_is_offered_to_be_resumed_and_one_that_goes_on_is_not(
 
     assert not is_written(going.journal)
     assert ([one.files.name for one in found], running) == ([left.name], 1)
-    finding = of_runs(found, running=running, output_dir=tmp_path, is_default=True)
+    finding = of_runs(found, running=running, output_dir=tmp_path)
     assert finding.level is Level.NOTE
     assert "(2 of 3 trials)" in finding.said
     assert "1 run is going on." in finding.said
-    assert finding.do == "Go on with: pinchbench-async resume 20260102-000000-0002"
-    assert str(tmp_path / left.name) in of_runs(found, running=0, output_dir=tmp_path, is_default=False).do
+    assert finding.do == f"Go on with: pinchbench-async resume {tmp_path / left.name}"
 
 
 def test_the_lock_of_a_dead_runner_is_told_and_left_where_it_is(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_the_lock_of_a_dead_runner_is_told_and_left_where_it_is(tmp_path: Path) 
     assert running == 0
     assert one.stale_lock
     assert lock.exists()
-    assert "lock of a dead runner" in of_runs([one], running=0, output_dir=tmp_path, is_default=True).said
+    assert "lock of a dead runner" in of_runs([one], running=0, output_dir=tmp_path).said
 
 
 def test_a_lock_that_says_nothing_may_be_that_of_a_living_runner(tmp_path: Path) -> None:
@@ -118,15 +119,26 @@ def test_a_run_that_can_not_be_read_is_named(tmp_path: Path) -> None:
     files.provenance.write_text("{", encoding="utf-8")
 
     found, running = read_runs_left(tmp_path)
-    finding = of_runs(found, running=running, output_dir=tmp_path, is_default=True)
+    finding = of_runs(found, running=running, output_dir=tmp_path)
 
     assert finding.level is Level.WARNING
     assert files.name in finding.said
+    assert "unfinished" not in finding.said
+
+
+def test_a_run_that_can_not_be_read_does_not_hide_those_that_could_be_resumed(tmp_path: Path) -> None:
+    broken = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, run_id="20260101-000000-0001"))
+    broken.provenance.write_text("{", encoding="utf-8")
+    write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=2, run_id="20260102-000000-0002"))
+
+    found, running = read_runs_left(tmp_path)
+
+    assert "1 more is unfinished." in of_runs(found, running=running, output_dir=tmp_path).said
 
 
 def test_workspaces_of_ended_runs_are_measured_and_those_of_living_ones_passed_over(tmp_path: Path) -> None:
     root = tmp_path / "runs"
-    ended, running = root / "run-1", root / "run-2"
+    ended, running = root / RUN, root / "20260102-030405-0002"
     ended.mkdir(parents=True)
     (ended / "file").write_bytes(os.urandom(2 * MIB))
     own_homes(running)
@@ -142,8 +154,16 @@ def test_workspaces_of_ended_runs_are_measured_and_those_of_living_ones_passed_o
     assert ended.exists()
 
 
+def test_a_folder_that_is_no_runs_is_never_named_to_be_removed(tmp_path: Path) -> None:
+    (tmp_path / "Documents").mkdir()
+    (tmp_path / "mine" / HOMES).mkdir(parents=True)
+    (tmp_path / f"{RUN}-copy").mkdir()
+
+    assert read_workspaces(tmp_path) == Workspaces()
+
+
 def test_homes_of_a_dead_run_are_warned_of_since_they_hold_keys(tmp_path: Path) -> None:
-    homes = tmp_path / "run-1" / HOMES
+    homes = tmp_path / RUN / HOMES
     homes.mkdir(parents=True)
     (homes / OWNER).write_text("1 2 another-boot 4", encoding="utf-8")
 
@@ -155,8 +175,8 @@ def test_homes_of_a_dead_run_are_warned_of_since_they_hold_keys(tmp_path: Path) 
 
 
 def test_a_look_that_takes_too_long_says_that_there_is_more(tmp_path: Path) -> None:
-    (tmp_path / "run-1").mkdir()
-    (tmp_path / "run-1" / "file").write_text("x", encoding="utf-8")
+    (tmp_path / RUN).mkdir()
+    (tmp_path / RUN / "file").write_text("x", encoding="utf-8")
 
     found = read_workspaces(tmp_path, limit_s=-1)
 

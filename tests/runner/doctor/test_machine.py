@@ -10,6 +10,7 @@ import pytest
 
 from pinchbench.limits import Isolation
 from pinchbench.model import Finding, Level
+from pinchbench.runner.doctor import machine
 from pinchbench.runner.doctor.machine import (
     Room,
     of_clock,
@@ -18,6 +19,7 @@ from pinchbench.runner.doctor.machine import (
     of_memory,
     of_platform,
     of_room,
+    read_container,
     read_room,
 )
 
@@ -121,6 +123,20 @@ def test_the_limit_of_a_container_counts_where_it_is_lower() -> None:
 
     assert found.level is Level.WARNING
     assert "2.0 GiB the container allows" in found.said
+
+
+def test_what_a_container_holds_of_files_only_until_room_is_wanted_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "CGROUP", tmp_path)
+    assert read_container() == (math.inf, math.inf)
+
+    for name, text in (("memory.max", "1000\n"), ("memory.current", "900\n"), ("pids.max", "max\n")):
+        (tmp_path / name).write_text(text, encoding="ascii")
+    assert read_container() == (100, math.inf)
+
+    (tmp_path / "memory.stat").write_text("anon 200\nfile 700\ninactive_file 600\nactive_file 100\n", encoding="ascii")
+    assert read_container() == (700, math.inf)
 
 
 def test_it_is_said_which_isolation_auto_would_choose() -> None:

@@ -3,7 +3,6 @@
 // ever set as text.
 (() => {
   const root = document.documentElement;
-  root.classList.add("js");
   const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
 
   function make(tag, attributes, ...children) {
@@ -25,13 +24,11 @@
       button.setAttribute("aria-pressed", String(button.dataset.themeChoice === (root.dataset.theme || "auto")));
     }
   }
-  let remembered = null;
-  try { remembered = localStorage.getItem(KEY); } catch { /* a page from a file may have no storage */ }
-  setTheme(remembered);
+  setTheme(root.dataset.theme); // as `early.js` found it
   for (const button of all("[data-theme-choice]")) {
     button.addEventListener("click", () => {
       setTheme(button.dataset.themeChoice);
-      try { localStorage.setItem(KEY, button.dataset.themeChoice); } catch { /* as above */ }
+      try { localStorage.setItem(KEY, button.dataset.themeChoice); } catch { /* a page from a file may have no storage */ }
     });
   }
 
@@ -194,7 +191,7 @@
     });
     const count = told.sessions.reduce((sum, session) => sum + session.length, 0);
     const every = make("button", { type: "button", class: "plain controls" }, "unfold all");
-    const section = card("Conversation", count ? `${count} messages` : "", told.cut ? make("p", { class: "notice" }, told.cut) : null, children);
+    const section = card("Conversation", count ? `${count} ${count === 1 ? "message" : "messages"}` : "", told.cut ? make("p", { class: "notice" }, told.cut) : null, children);
     every.addEventListener("click", () => {
       const isOpen = every.textContent === "unfold all";
       for (const one of all("details", section)) one.open = isOpen;
