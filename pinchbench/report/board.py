@@ -100,8 +100,6 @@ class Board:
 
     def take(self, event: Event, now: float) -> None:
         """Take an event that is heard of now."""
-        if not isinstance(event, TrialActivity):
-            self.counted = None
         match event:
             case RunBegan():
                 self._begin(event, now)
@@ -109,6 +107,7 @@ class Board:
                 self.began, self.trials, self.only_grades, self.has_ended = now, event.trials, True, False
                 self.regraded.clear()
             case TrialBegan():
+                self.counted = None
                 self.ended.pop(event.key, None)  # another attempt
                 self.ahead.pop(event.key, None)
                 since = now - event.ago_s
@@ -132,6 +131,7 @@ class Board:
 
     def _begin(self, event: RunBegan, now: float) -> None:
         """Take the beginning, or the resumption of a run of which all so far is known: then that counts on."""
+        self.counted = None
         self.began = now - event.ago_s
         self.trials, self.before, self.most, self.limit = event.trials, event.done, event.slots, event.slots
         self.threshold, self.max_cost_usd = event.pass_threshold, event.max_cost_usd
@@ -148,6 +148,7 @@ class Board:
             del self.ended[key]
 
     def _end(self, event: TrialEnded) -> None:
+        self.counted = None
         outcome = event.outcome
         slot = self.slots.get(outcome.slot)
         if slot is not None and slot.key == outcome.key:
@@ -188,6 +189,7 @@ class Board:
         )
 
     def _grade(self, grade: Grade) -> None:
+        self.counted = None
         which = grade.key, grade.attempt
         if grade.judge is not None:
             self.judge_usd += grade.judge.cost_usd or 0.0

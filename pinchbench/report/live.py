@@ -162,7 +162,8 @@ class LiveView:
 
     def _take_together(self, event: Event, events: MemoryObjectReceiveStream[Event]) -> None:
         """Take this one and some that wait: the rows are drawn again below each piece that is written, not each line."""
-        self._held = lines = []
+        lines: list[Text] = []
+        self._held = lines
         with suppress(WouldBlock, EndOfStream):
             self._take(event)
             for _ in range(TOGETHER - 1):

@@ -15,7 +15,7 @@ from anyio import (
     create_task_group,
 )
 
-from pinchbench.model import Event, Notice
+from pinchbench.model import Event, Notice, OutputLine, TrialActivity
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,6 +28,7 @@ T = TypeVar("T")
 Observer: TypeAlias = "Callable[[MemoryObjectReceiveStream[Event]], Awaitable[None]]"
 
 EVENTS_HELD = 10_000  # for an observer that is slower than the run; what comes beyond is not shown
+CHATTER_HELD = 9_000  # of what agents say: the room beyond is for what is counted
 OBSERVER_LIMIT_S = 2.0  # to show what is left when the run is over
 
 
@@ -42,6 +43,9 @@ class Audience:
 
     def emit(self, event: Event) -> None:
         """Show an event, unless the observer is gone or too far behind; the journal has what matters. Never waits."""
+        is_chatter = isinstance(event, OutputLine | TrialActivity)
+        if is_chatter and self._events.statistics().current_buffer_used >= CHATTER_HELD:
+            return
         with suppress(WouldBlock, BrokenResourceError, ClosedResourceError):
             self._events.send_nowait(event)
 

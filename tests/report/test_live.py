@@ -281,6 +281,7 @@ async def test_what_has_not_changed_is_not_drawn_again() -> None:
     with Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
         view._redraw(live, always=False)
         size = len(console.file.getvalue())
+        await checkpoint()
         view._redraw(live, always=False)
         assert len(console.file.getvalue()) == size
         view.catch_up(EVENTS[:1])

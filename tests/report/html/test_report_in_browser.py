@@ -263,13 +263,16 @@ def test_the_theme_follows_the_system_until_one_is_chosen(browser: Browser, repo
     assert remembered == light
 
 
-@pytest.mark.parametrize("anchor", ["", "#trial/task_elm", "#trial/task_birch"])
-def test_a_phone_scrolls_no_page_sideways(browser: Browser, report: Path, anchor: str) -> None:
-    with opened(browser, report, anchor=anchor, width=360, height=740) as watched:
-        watched.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+def test_a_phone_scrolls_no_page_sideways(browser: Browser, report: Path) -> None:
+    with opened(browser, report, width=360, height=740) as watched:
+        page = watched.page
+        for anchor in ("", "trial/task_elm", "trial/task_birch"):
+            page.evaluate("anchor => { location.hash = anchor; }", anchor)
+            page.locator("#overview:visible, #trial h1:visible", has_text=anchor.removeprefix("trial/")).wait_for()
+            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
 
-        assert watched.page.evaluate("document.documentElement.scrollWidth") == 360
-        assert watched.page.locator(".plot .wide:visible").count() == 0
+            assert page.evaluate("document.documentElement.scrollWidth") == 360
+            assert page.locator(".plot .wide:visible").count() == 0
 
 
 def test_paper_shows_every_trial_and_no_control(browser: Browser, report: Path) -> None:
