@@ -46,8 +46,9 @@ def executable() -> str:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Start a browser; it is gone when the block ends."""
-    # its sandbox does not work as root, as in most containers
-    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    # its sandbox does not work as root, as in most containers; without one it needs no zygote either, which collects
+    # the processes of closed pages seconds late
+    sandbox = ("--no-sandbox", "--no-zygote") if os.geteuid() == 0 else ()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable(), args=[*ARGUMENTS, *sandbox])
         try:

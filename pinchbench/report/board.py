@@ -203,16 +203,16 @@ class Board:
         outcome = self.ended.get(grade.key)
         if outcome is not None and (outcome.attempt != grade.attempt or not outcome.reason.counts):
             return
-        earlier = self.failures.pop(grade.key, None)
-        note = next(iter(grade.notes), "")
-        if grade.ungraded is Ungraded.NO_JUDGE and earlier is None:
+        if grade.ungraded is Ungraded.NO_JUDGE:
             return  # of which the run has warned: many of them would hide the others
+        self.failures.pop(grade.key, None)
+        note = next(iter(grade.notes), "")
         if grade.score is None:
             label = f"ungraded, {grade.ungraded.value}" if grade.ungraded is not None else "ungraded"
         elif grade.score < self.threshold:
             label = f"score {grade.score:.2f}"
-            if earlier is not None:
-                label, note = f"{earlier.label}, {label}", earlier.text or note
+            if outcome is not None and outcome.reason is not Reason.COMPLETED:
+                label, note = f"{outcome.reason.value}, {label}", outcome.note or note
         else:
             return
         self.failures[grade.key] = Failure(key=grade.key, label=label, text=note)

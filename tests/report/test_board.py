@@ -226,6 +226,23 @@ def test_a_run_that_is_followed_through_a_resumption_counts_on() -> None:
     assert board.usage.total_tokens == 20
 
 
+def test_a_trial_that_is_graded_again_has_failed_by_its_last_grade_alone() -> None:
+    timed_out = ended(1, Reason.TIMED_OUT)
+    board = board_of(began(), ended(0), graded(0, 0.3), timed_out, graded(1, 0.0))
+
+    for again in (RegradeBegan(run="r", trials=2), graded(0, 0.4), graded(1, 0.5)):
+        board.take(again, 1.0)
+
+    assert [one.label for one in board.failures.values()] == ["score 0.40", "timed_out, score 0.50"]
+
+
+def test_a_trial_without_a_judge_is_still_known_for_how_it_ended() -> None:
+    no_judge = [graded(number, None, why=Ungraded.NO_JUDGE) for number in (0, 1)]
+    board = board_of(began(), ended(0), ended(1, Reason.TIMED_OUT), *no_judge)
+
+    assert [(str(one.key), one.label) for one in board.failures.values()] == [("task_1", "timed_out")]
+
+
 def test_grading_again_counts_its_own_grades() -> None:
     judge = JudgeGrade(score=0.5, cost_usd=0.25)
     grade = replace(graded(0, 0.5).grade, judge=judge)
