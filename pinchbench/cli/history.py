@@ -56,7 +56,7 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     stopped           why the run ended itself early
     problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from pinchbench.results.past_runs import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it
+    from pinchbench.results.listing import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it
 
     runs = past_runs(output_dir, model=model)
     if as_json:

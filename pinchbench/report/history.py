@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pinchbench.report.columns import Cell, Column, aligned
 from pinchbench.report.text import duration, plain, price
-from pinchbench.results.past_runs import Listed, State
+from pinchbench.results.listing import Listed, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from rich.console import Console
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
 from pinchbench.report.history import date, print_history
-from pinchbench.results.past_runs import Listed, past_runs
+from pinchbench.results.listing import Listed, past_runs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ import pytest
 
 from past_runs import BEGAN, Made, PlannedRun, write_run
 from pinchbench.model import Reason, Ungraded
-from pinchbench.results import past_runs as module
+from pinchbench.results import listing as module
 from pinchbench.results.journal import JournalWriter
+from pinchbench.results.listing import State, at_work_s, past_runs
 from pinchbench.results.past_run import read_run
-from pinchbench.results.past_runs import State, at_work_s, past_runs
 from pinchbench.results.records import RunFinished, RunResumed, TrialFinished
 from pinchbench.results.store import write_json
 
