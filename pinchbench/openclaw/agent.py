@@ -254,7 +254,9 @@ class OpenClawAgent:
         marker = marker or f"{task.task_id}/{time.time_ns()}"
         base = f"{task.task_id}_{time.time_ns() // 1_000_000}"
         leave = leave or Leave()
+        began = anyio.current_time()
         await self.home.prepare(workspace)
+        setup_s = anyio.current_time() - began
         agent_id = self.home.agent_id
         left: tuple[Leftover, ...] = ()
         progress = _Progress(watch=watch or Watch())
@@ -295,7 +297,7 @@ class OpenClawAgent:
         exported, full = await to_thread.run_sync(_take_stock, progress.sessions, files, folders)
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
         leftovers = (*result.leftovers, *(one.command for one in left))
-        return replace(result, agent_id=agent_id, leftovers=leftovers)
+        return replace(result, agent_id=agent_id, leftovers=leftovers, setup_s=setup_s)
 
     async def _spec(
         self, turn: Turn, *, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str

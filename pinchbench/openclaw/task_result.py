@@ -55,7 +55,7 @@ class Evidence:
 class TaskResult:
     """What became of a task. Large things stay in files; `transcript()` and `to_dict()` read them.
 
-    `execution_time_s` is the agent's own time, without our set-up. `cpu_s` is the CPU time of OpenClaw and all it
+    `execution_time_s` is the agent's own time; `setup_s` is ours before it, for the home or the gateway. `cpu_s` is the CPU time of OpenClaw and all it
     started, `peak_rss_bytes` its largest process. `note` says in words what `reason` can't. `rate_limits` counts the
     model calls that the provider refused as too many. `asleep_s` is how long the machine or the runner was suspended
     meanwhile, which is in no other time.
@@ -75,6 +75,7 @@ class TaskResult:
     note: str = ""
     rate_limits: int = 0
     asleep_s: float = 0.0
+    setup_s: float = 0.0
     cpu_s: float = 0.0
     peak_rss_bytes: int = 0
     leftovers: tuple[str, ...] = ()

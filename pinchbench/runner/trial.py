@@ -124,7 +124,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
         watch=place.watch,
         before_turn=place.before_turn,
     )
-    outcome = _outcome(blank, result, setup_s=prepared - began)
+    outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
     if not outcome.reason.counts:
         return outcome  # nobody will grade it
     try:

@@ -18,7 +18,7 @@ from pinchbench.openclaw import disk
 from pinchbench.openclaw.agent import OpenClawAgent, Watch
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.credentials import UserState
-from pinchbench.openclaw.home import clone, make_template
+from pinchbench.openclaw.home import PrivateHome, clone, make_template
 from pinchbench.openclaw.shared import SharedHome
 from pinchbench.process.supervise import Leave, Leftover, Limits
 
@@ -306,6 +306,25 @@ async def test_the_usage_that_is_shown_is_that_of_all_sessions(tmp_path: Path) -
 
     assert seen[-1] == 6
     assert seen == sorted(seen)
+
+
+async def test_what_the_home_takes_to_prepare_is_set_up_and_none_of_the_agents_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    took_s: list[float] = []
+    prepare = PrivateHome.prepare
+
+    async def timed(home: PrivateHome, workspace: Path) -> None:
+        began = anyio.current_time()
+        await prepare(home, workspace)
+        took_s.append(anyio.current_time() - began)
+
+    monkeypatch.setattr(PrivateHome, "prepare", timed)
+
+    result = await execute(await agent_of(tmp_path), tmp_path, task("one", "two"))
+
+    assert len(took_s) == 1
+    assert result.setup_s >= took_s[0] > 0
 
 
 async def shared(agent: OpenClawAgent, folder: Path) -> OpenClawAgent:
