@@ -20,7 +20,7 @@ from pinchbench.report.html.page import write_report
 from pinchbench.results.past_run import read_run
 
 MOST_BYTES = 200_000
-PICTURES = Path(__file__).parent / "pictures"
+FOLDER = Path(__file__).parent / "pictures"
 NAMES = (
     "sanity", "calendar", "shipment_audit", "rota_repair", "workshop_memory", "outage_brief", "invoice_match",
     "log_triage", "unit_tests", "meeting_notes", "csv_cleanup", "release_notes", "photo_index", "price_watch",
@@ -88,7 +88,7 @@ def _run() -> PlannedRun:
 
 def main() -> None:
     """Write the pictures, and print their paths and sizes."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, chromium() as browser:
         page = Path(place) / "report.html"
