@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
 import sys
 from functools import partial
@@ -14,15 +13,14 @@ import anyio
 
 from pinchbench.cli.afterwards import follow_up
 from pinchbench.cli.output import print_result
-from pinchbench.limits import DEFAULT_OUTPUT_DIR
 from pinchbench.model import Stop
 from pinchbench.report.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.live import LiveView, can_draw
 from pinchbench.report.summary import print_summary
+from pinchbench.results.store import RunFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
 
     from rich.console import Console
 
@@ -55,18 +53,12 @@ def _tell(console: Console, text: str) -> None:
 
 def _how_to_go_on(result: Result) -> str:
     """The command that goes on with a run, ready to be copied."""
-    where = resumable(result.folder, result.run_id)
+    where = RunFiles(output_dir=result.path.parent, name=result.folder.name).argument
     left = f"{result.unfinished} of {result.planned} trials are left"
     if result.stop is Stop.BUDGET:
         option = result.stopped.split(" ", 1)[0]
         return f"{left}; go on, within a higher limit, with: pinchbench-async resume {where} {option} …"
     return f"{left}; go on with: pinchbench-async resume {where}"
-
-
-def resumable(folder: Path, run_id: str) -> str:
-    """What names a run on a command line: its id where that will do, else its folder."""
-    elsewhere = folder.absolute().parent != DEFAULT_OUTPUT_DIR.absolute()
-    return shlex.quote(str(folder)) if elsewhere else run_id
 
 
 def leave(result: Result, *, as_json: bool) -> None:

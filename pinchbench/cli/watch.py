@@ -138,7 +138,6 @@ def _is_written(files: RunFiles) -> bool:
 
 def _sum_up(console: Console, files: RunFiles) -> None:
     """The summary of the run as it stands, and how to go on where something is left."""
-    from pinchbench.cli.running import resumable  # noqa: PLC0415 - as above
     from pinchbench.report.summary import print_summary  # noqa: PLC0415 - as above
     from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
 
@@ -147,5 +146,5 @@ def _sum_up(console: Console, files: RunFiles) -> None:
     if run.unfinished:
         died = "" if run.end is not None else "The runner of this run has died: "
         left = f"{died}{run.unfinished} of {len(run.facts.plan)} trials are left"
-        again = f"pinchbench-async resume {resumable(files.folder, run.facts.run_id)}"
+        again = f"pinchbench-async resume {files.argument}"
         console.print(f"{left}; go on with: {again}", soft_wrap=True, highlight=False, markup=False)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 RUN_JSON = "run.json"
+JOURNAL = "journal.jsonl"
 NAMED_RUNS = 5  # in an error
 
 
@@ -47,7 +48,7 @@ class RunFiles:
     @property
     def journal(self) -> Path:
         """The append-only truth."""
-        return self.folder / "journal.jsonl"
+        return self.folder / JOURNAL
 
     @property
     def provenance(self) -> Path:

@@ -8,10 +8,13 @@ from typing import IO, TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
 from pinchbench.folders import refuse_planted, replaced_file
+from pinchbench.results.store import JOURNAL, RUN_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+RECORDS = frozenset((JOURNAL, RUN_JSON))  # what all else is derived from
 
 
 @contextmanager
@@ -20,7 +23,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
     It is the user's alone, as it can hold what the agents wrote; a file of that name is replaced. Raises ResultsError
     when it can't be written, or when something else than a file has that name: neither a link is followed, nor a device
-    replaced.
+    replaced; nor are a run's journal and run.json.
     """
     try:
         refuse_planted(path.parent, option="--output")
@@ -38,5 +41,7 @@ def _refuse_others(path: Path) -> None:
         return
     if stat.S_ISDIR(mode):
         raise ResultsError(f"{path} is a folder; name a file with --output.")
+    if path.name in RECORDS and (path.parent / RUN_JSON).is_file():
+        raise ResultsError(f"{path} is a run's own record, so it is not replaced; name another file with --output.")
     if not stat.S_ISREG(mode):
         raise ResultsError(f"{path} is no ordinary file, so it is not replaced; name a file with --output.")

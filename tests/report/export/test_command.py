@@ -137,6 +137,18 @@ def test_a_path_that_names_no_file_is_refused_in_words(
     assert "--output" in str(done.exception) or "has to end in" in str(done.exception)
 
 
+@pytest.mark.parametrize("name", ["journal.jsonl", "run.json"])
+def test_what_all_else_is_derived_from_is_never_replaced(folder: Path, name: str) -> None:
+    record = folder / f"mock-m1_{RUN_ID}" / name
+    before = record.read_bytes()
+
+    done = _export(folder, "--format", "jsonl", "--output", str(record))
+
+    assert isinstance(done.exception, ResultsError)
+    assert "run's own record" in str(done.exception)
+    assert record.read_bytes() == before
+
+
 def test_the_columns_are_told_without_a_run() -> None:
     done = CliRunner().invoke(cli, ["export", "--columns"])
 
