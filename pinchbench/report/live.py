@@ -27,7 +27,7 @@ from pinchbench.model import (
     TrialGraded,
 )
 from pinchbench.report.board import Board, pace_text
-from pinchbench.report.lines import STYLES, check_alone, grade_text, labelled, outcome_text
+from pinchbench.report.lines import grade_text, labelled, outcome_text
 from pinchbench.report.screen import BETWEEN, Size, screen_rows, totals_parts
 from pinchbench.report.text import many, plain
 from pinchbench.results.forecast import forecast
@@ -36,11 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from anyio.streams.memory import MemoryObjectReceiveStream
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from pinchbench.results.forecast import Forecast
-
-__all__ = ["STYLES", "LiveView", "can_draw", "check_alone"]
 
 REFRESH_S = 0.25
 GATHER_S = 0.05  # which nobody sees; agents' output comes in many lines
@@ -258,7 +256,3 @@ class LiveView:
     def _rows(self) -> list[Text]:
         size = Size(width=self._console.width, height=self._console.height)
         return screen_rows(self._board, self._forecast, anyio.current_time(), size, quiet=self._quiet)
-
-    def _render(self) -> RenderableType:
-        """What stands on the terminal between two events."""
-        return Group(*self._rows())

@@ -67,7 +67,7 @@ def threshold_of(facts: RunFacts) -> float:
 
 
 def read_run(files: RunFiles) -> PastRun:
-    """Read a run, also one that is still written. Blocks, for some 50 microseconds a trial.
+    """Read a run, also one that is still written. Blocks, in proportion to its trials.
 
     The same files give the same values. Raises ResultsError when they can't be read.
     """

@@ -12,7 +12,7 @@ import anyio
 from anyio import create_memory_object_stream, fail_after
 from hypothesis import example, given
 from hypothesis import strategies as st
-from rich.console import Console
+from rich.console import Console, Group
 
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS
@@ -133,7 +133,7 @@ def live(said: str, key: TrialKey) -> str:
             # what stands there between two events
             view._take(told[1])
             view._take(told[2])
-            console.print(view._render())
+            console.print(Group(*view._rows()))
 
     return on_terminal(lambda console: anyio.run(show, console))
 
