@@ -1,4 +1,4 @@
-"""The frozen values every room shares: tasks, trials, usage, outcomes and events."""
+"""The frozen values every room shares: tasks, trials, usage, outcomes, grades and findings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotatio
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
-
-from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -372,124 +370,6 @@ class Grade:
     judge: JudgeGrade | None = None
     digest: str = ""
     graded_at: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialAhead:
-    """A trial that is to be run: its limit, and how long earlier runs let expect (None: they do not tell), in seconds."""
-
-    key: TrialKey
-    timeout_s: float
-    expected_s: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunBegan:
-    """The first event of a run: what is about to happen. `done` trials were finished before it was resumed.
-
-    `ahead` are the trials that are to be run, in the order in which they are started. `spent` is what earlier runners of
-    the run have used. `ago_s`: seconds since, where it is told later.
-    """
-
-    run_id: str
-    model: str
-    trials: int
-    slots: int
-    folder: Path
-    done: int = 0
-    ahead: tuple[TrialAhead, ...] = ()
-    pass_threshold: float = DEFAULT_PASS_THRESHOLD
-    max_cost_usd: float | None = None
-    spent: Usage = Usage()
-    ago_s: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RegradeBegan:
-    """Trials of a run that is over are graded again."""
-
-    run: str
-    trials: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialBegan:
-    """A slot has taken a trial. `ago_s`: seconds since, where it is told later."""
-
-    slot: int
-    key: TrialKey
-    timeout_s: float
-    attempt: int = 1
-    ago_s: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialActivity:
-    """What the agent of a slot is doing, in one line, and what its session has used so far."""
-
-    slot: int
-    key: TrialKey
-    text: str
-    usage: Usage
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OutputLine:
-    """A line of an agent's stdout or stderr (`stream`), as it came."""
-
-    key: TrialKey
-    stream: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialEnded:
-    """An attempt's outcome is safe on disk. `retried`: another attempt follows."""
-
-    outcome: Outcome
-    retried: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialGraded:
-    """A trial's grade is safe on disk."""
-
-    grade: Grade
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PaceChanged:
-    """How many trials may run at once has changed; 0 while the run is paused, or `is_end`. `why` is a sentence."""
-
-    limit: int
-    why: str
-    is_end: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunEnded:
-    """Nobody works on the run any more; who follows it by its journal is told so."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Notice:
-    """A sentence for the user: a warning, or what an interrupt is doing."""
-
-    text: str
-
-
-Event = (
-    RunBegan
-    | RegradeBegan
-    | TrialBegan
-    | TrialActivity
-    | OutputLine
-    | TrialEnded
-    | TrialGraded
-    | PaceChanged
-    | RunEnded
-    | Notice
-)
 
 
 class Part(StrEnum):

@@ -102,7 +102,7 @@ async def _follow(files: RunFiles, followed: FollowedRun, view: LiveView, *, dra
 async def _show(files: RunFiles, followed: FollowedRun, view: LiveView, *, draws: bool) -> None:
     from anyio import create_memory_object_stream, create_task_group, sleep, to_thread  # noqa: PLC0415 - as above
 
-    from pinchbench.model import Event, RunEnded  # noqa: PLC0415 - as above
+    from pinchbench.events import Event, RunEnded  # noqa: PLC0415 - as above
 
     view.catch_up(await to_thread.run_sync(followed.read))
     if not await to_thread.run_sync(_is_written, files):

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.limits import DEFAULT_PASS_THRESHOLD
-from pinchbench.model import (
-    Ending,
+from pinchbench.events import (
     PaceChanged,
-    Reason,
     RegradeBegan,
     RunBegan,
     RunEnded,
@@ -17,13 +14,14 @@ from pinchbench.model import (
     TrialBegan,
     TrialEnded,
     TrialGraded,
-    Ungraded,
-    Usage,
 )
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
+from pinchbench.model import Ending, Reason, Ungraded, Usage
 from pinchbench.results.forecast import Question, Timed, Waiting
 
 if TYPE_CHECKING:
-    from pinchbench.model import Event, Grade, Outcome, TrialKey
+    from pinchbench.events import Event
+    from pinchbench.model import Grade, Outcome, TrialKey
 
 
 STOPPED = "stopped"

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.segment import ControlType
 from rich.text import Text
 
-from pinchbench.model import (
+from pinchbench.events import (
     Event,
     Notice,
     OutputLine,

@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
-from pinchbench.limits import DEFAULT_PASS_THRESHOLD
-from pinchbench.model import (
+from pinchbench.events import (
     Notice,
     PaceChanged,
     RegradeBegan,
@@ -18,6 +17,7 @@ from pinchbench.model import (
     TrialEnded,
     TrialGraded,
 )
+from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.reading import MAX_RECORD_BYTES, RUNNERS
 from pinchbench.results.records import (
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.model import Event, TrialKey
+    from pinchbench.events import Event
+    from pinchbench.model import TrialKey
     from pinchbench.results.facts import RunFacts
     from pinchbench.results.records import Record
     from pinchbench.results.store import RunFiles

@@ -15,7 +15,7 @@ from anyio import (
     create_task_group,
 )
 
-from pinchbench.model import Event, Notice, OutputLine, TrialActivity
+from pinchbench.events import Event, Notice, OutputLine, TrialActivity
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

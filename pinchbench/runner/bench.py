@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from anyio import create_memory_object_stream, create_task_group, current_time, move_on_after, to_thread
 
 from pinchbench.errors import RunInterruptedError
+from pinchbench.events import Event, RunBegan, TrialAhead, TrialGraded
 from pinchbench.folders import private_folder, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import Isolation
-from pinchbench.model import Event, RunBegan, TrialAhead, TrialGraded, Usage
+from pinchbench.model import Usage
 from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.openclaw.gateway_config import brings_services
 from pinchbench.openclaw.probe import ask_message_file, node_version, release_warning

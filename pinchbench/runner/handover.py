@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from anyio import BrokenResourceError, CancelScope, ClosedResourceError, create_memory_object_stream, create_task_group
 
-from pinchbench.model import PaceChanged, TrialEnded, TrialGraded
+from pinchbench.events import PaceChanged, TrialEnded, TrialGraded
 from pinchbench.results.journal import write_records
 from pinchbench.results.records import GradeGiven, PaceSet, Record, TrialFinished
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    from pinchbench.model import Event
+    from pinchbench.events import Event
     from pinchbench.results.journal import JournalWriter
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pinchbench.events import OutputLine, TrialActivity, TrialBegan
 from pinchbench.grading.grader import GradeJob
-from pinchbench.model import OutputLine, TrialActivity, TrialBegan
 from pinchbench.openclaw.agent import OpenClawAgent, Watch
 from pinchbench.openclaw.task_result import Evidence
 from pinchbench.process.supervise import Leave
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
-    from pinchbench.model import Attempt, Event, Outcome, Task, TrialKey, Usage
+    from pinchbench.events import Event
+    from pinchbench.model import Attempt, Outcome, Task, TrialKey, Usage
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.home import Home
     from pinchbench.results.store import RunFiles

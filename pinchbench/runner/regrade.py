@@ -15,10 +15,11 @@ from anyio import create_memory_object_stream, move_on_after, to_thread
 
 from pinchbench.config import JudgeConfig
 from pinchbench.errors import ConfigError, RunInterruptedError, SuiteError
+from pinchbench.events import RegradeBegan, TrialGraded
 from pinchbench.folders import private_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import DEMO_MODELS
-from pinchbench.model import GradingType, RegradeBegan, TrialGraded
+from pinchbench.model import GradingType
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.leftovers import end_orphaned
 from pinchbench.results.attempts import trial_attempts
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from pinchbench.config import RegradeConfig
+    from pinchbench.events import Event
     from pinchbench.grading.judge import Judge
-    from pinchbench.model import Event, Grade
+    from pinchbench.model import Grade
     from pinchbench.results.facts import RunFacts
     from pinchbench.results.journal import Journal
     from pinchbench.results.store import RunFiles

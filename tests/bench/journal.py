@@ -50,7 +50,8 @@ from pinchbench.suite.load import load_suite
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pinchbench.model import Event, Trial
+    from pinchbench.events import Event
+    from pinchbench.model import Trial
     from pinchbench.results.records import Record
 
 TASKS = 100

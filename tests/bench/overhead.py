@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import anyio
 
 from fakes import MODEL, make_suite, run_config
+from pinchbench.events import Event, RunBegan, TrialGraded
 from pinchbench.limits import Isolation
-from pinchbench.model import Event, RunBegan, TrialGraded
 from pinchbench.openclaw.command import agent_id
 from pinchbench.runner.bench import run_benchmark
 

@@ -16,7 +16,7 @@ import pytest
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.demo.script import plan_turns
 from pinchbench.demo.server import ScriptedModel, provider_config, scripted_model
-from pinchbench.model import Event, TrialBegan
+from pinchbench.events import Event, TrialBegan
 from pinchbench.process.leftovers import MARKER, end_marked
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.solution import load_solution

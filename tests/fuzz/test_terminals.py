@@ -16,23 +16,25 @@ from rich.console import Console, Group
 
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS
-from pinchbench.model import (
+from pinchbench.events import (
     Event,
-    Grade,
-    GradingType,
-    JudgeGrade,
     Notice,
-    Outcome,
     OutputLine,
-    Reason,
     RegradeBegan,
     RunBegan,
-    Task,
-    Trial,
     TrialActivity,
     TrialBegan,
     TrialEnded,
     TrialGraded,
+)
+from pinchbench.model import (
+    Grade,
+    GradingType,
+    JudgeGrade,
+    Outcome,
+    Reason,
+    Task,
+    Trial,
     TrialKey,
     Turn,
     Ungraded,

@@ -7,13 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pinchbench.model import (
-    Grade,
-    GradingType,
-    JudgeGrade,
-    Outcome,
+from pinchbench.events import (
     PaceChanged,
-    Reason,
     RegradeBegan,
     RunBegan,
     RunEnded,
@@ -22,10 +17,8 @@ from pinchbench.model import (
     TrialBegan,
     TrialEnded,
     TrialGraded,
-    TrialKey,
-    Ungraded,
-    Usage,
 )
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
 from pinchbench.report.board import Board
 
 

@@ -14,26 +14,8 @@ from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from trio.testing import MockClock
 
-from pinchbench.model import (
-    Event,
-    Grade,
-    GradingType,
-    Notice,
-    Outcome,
-    OutputLine,
-    Reason,
-    RunBegan,
-    Task,
-    Trial,
-    TrialActivity,
-    TrialBegan,
-    TrialEnded,
-    TrialGraded,
-    TrialKey,
-    Turn,
-    Ungraded,
-    Usage,
-)
+from pinchbench.events import Event, Notice, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
+from pinchbench.model import Grade, GradingType, Outcome, Reason, Task, Trial, TrialKey, Turn, Ungraded, Usage
 from pinchbench.report.live import LiveView, can_draw
 from pinchbench.report.plan import print_plan
 

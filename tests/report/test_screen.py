@@ -9,22 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.model import (
-    Grade,
-    GradingType,
-    JudgeGrade,
-    Outcome,
-    PaceChanged,
-    Reason,
-    RegradeBegan,
-    RunBegan,
-    TrialActivity,
-    TrialBegan,
-    TrialEnded,
-    TrialGraded,
-    TrialKey,
-    Usage,
-)
+from pinchbench.events import PaceChanged, RegradeBegan, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Usage
 from pinchbench.report.board import Board
 from pinchbench.report.screen import ECHO_COLUMNS, Size, screen_rows, time_left, totals_parts
 from pinchbench.results.forecast import Forecast

@@ -10,7 +10,8 @@ import pytest
 
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ResultsError
-from pinchbench.model import Notice, Reason, RegradeBegan, RunBegan, TrialBegan, TrialEnded, TrialGraded, TrialKey
+from pinchbench.events import Notice, RegradeBegan, RunBegan, TrialBegan, TrialEnded, TrialGraded
+from pinchbench.model import Reason, TrialKey
 from pinchbench.report.board import Board
 from pinchbench.results.facts import TaskFacts, read_facts
 from pinchbench.results.following import FollowedRun, JournalTail, Retelling

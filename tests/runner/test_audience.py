@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.lowlevel import checkpoint
 
-from pinchbench.model import Event, Notice, OutputLine, TrialActivity, TrialKey, Usage
+from pinchbench.events import Event, Notice, OutputLine, TrialActivity
+from pinchbench.model import TrialKey, Usage
 from pinchbench.runner.audience import CHATTER_HELD, EVENTS_HELD, Audience
 from pinchbench.runner.interrupt import Interrupt
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.model import Event
+    from pinchbench.events import Event
 
 pytestmark = pytest.mark.anyio
 

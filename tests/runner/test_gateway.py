@@ -16,8 +16,9 @@ from anyio import create_task_group, fail_after
 from fakes import calls, fake_openclaw, gateway_events, living, open_gate, run_config, until
 from pinchbench.config import ResumeConfig, RunConfig
 from pinchbench.errors import GatewayError, RunInterruptedError
+from pinchbench.events import Event, Notice, TrialBegan, TrialEnded
 from pinchbench.limits import Isolation
-from pinchbench.model import Ending, Event, Notice, Outcome, Reason, TrialBegan, TrialEnded
+from pinchbench.model import Ending, Outcome, Reason
 from pinchbench.process.leftovers import find_marked
 from pinchbench.results.journal import read_journal
 from pinchbench.results.records import TrialFinished

@@ -15,17 +15,8 @@ from fake_judge import failing, fake_judge, good
 from fakes import fake_openclaw, living, run_config
 from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError, SuiteError
-from pinchbench.model import (
-    Event,
-    Grade,
-    GradingType,
-    Notice,
-    Reason,
-    TrialEnded,
-    TrialGraded,
-    TrialKey,
-    Ungraded,
-)
+from pinchbench.events import Event, Notice, TrialEnded, TrialGraded
+from pinchbench.model import Grade, GradingType, Reason, TrialKey, Ungraded
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, Record, RegradeStarted
 from pinchbench.runner.bench import run_benchmark

@@ -14,7 +14,8 @@ from fake_judge import fake_judge, good
 from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
-from pinchbench.model import Event, Reason, RunBegan, Stop, TrialBegan, TrialEnded
+from pinchbench.events import Event, RunBegan, TrialBegan, TrialEnded
+from pinchbench.model import Reason, Stop
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, TrialFinished
 from pinchbench.runner.bench import run_benchmark

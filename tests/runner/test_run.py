@@ -14,19 +14,8 @@ from anyio import fail_after
 
 from fakes import calls, fake_openclaw, living, open_gate, run_config
 from pinchbench.errors import ResultsError
-from pinchbench.model import (
-    Event,
-    Outcome,
-    OutputLine,
-    Reason,
-    RunBegan,
-    Status,
-    TrialActivity,
-    TrialBegan,
-    TrialEnded,
-    TrialGraded,
-    TrialKey,
-)
+from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
+from pinchbench.model import Outcome, Reason, Status, TrialKey
 from pinchbench.openclaw.home import PrivateHome
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import (

@@ -13,7 +13,8 @@ from anyio import fail_after
 from fakes import fake_openclaw, living, run_config
 from pinchbench.config import ResumeConfig, RunConfig
 from pinchbench.errors import ResultsError
-from pinchbench.model import Ending, Event, PaceChanged, Reason, Stop, TrialEnded
+from pinchbench.events import Event, PaceChanged, TrialEnded
+from pinchbench.model import Ending, Reason, Stop
 from pinchbench.results.journal import read_journal
 from pinchbench.results.records import PaceSet, RunFinished, TrialFinished
 from pinchbench.runner.bench import run_benchmark
