@@ -74,10 +74,16 @@ class Gateway:
         return {one["id"]: one for one in section["list"]}
 
     def _follow(self) -> None:
-        if self.path.read_text(encoding="utf-8") == self.text:
-            return
-        time.sleep(QUIET_S)
-        before, agents = self.agents, self._read()
+        before = self.agents
+        try:
+            if not self.path.is_file() or self.path.read_text(encoding="utf-8") == self.text:
+                return
+            time.sleep(QUIET_S)
+            if not self.path.is_file():
+                return
+            agents = self._read()
+        except (OSError, ValueError):
+            return  # as the real one: what is gone, or no config yet, changes nothing
         if changed := sorted(name for name in before.keys() | agents.keys() if before.get(name) != agents.get(name)):
             self.agents = agents
             self.note("changed", agents=changed)
