@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from contextlib import asynccontextmanager
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-import psutil
 from anyio import create_memory_object_stream, create_task_group, create_tcp_listener, fail_after
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -145,22 +143,6 @@ async def open_gate() -> AsyncIterator[Gate]:
         for stream in held:
             with anyio.CancelScope(shield=True):
                 await anyio.aclose_forcefully(stream)
-
-
-def living(folder: Path) -> list[str]:
-    """Return the command lines of the living processes that work below `folder`, whatever their environment.
-
-    Trials run in their workspaces, and so does all they start.
-    """
-    found = []
-    for process in psutil.process_iter():
-        try:
-            inside = Path(process.cwd()).is_relative_to(folder)
-            if inside and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(" ".join(process.cmdline()))
-        except (psutil.Error, OSError):
-            continue
-    return found
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -14,10 +14,11 @@ import psutil
 
 from chaos.blows import Blow, draw, strike
 from chaos.ledger import Findings, Ledger, differences, timeless
-from chaos.session import COMMAND, Place, Session, is_alive, wait_until_gone
+from chaos.session import COMMAND, Place, Session, wait_until_gone
 from chaos.suite import write_suite
 from fakes import MODEL, fake_openclaw
 from pinchbench.limits import Isolation
+from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,7 +173,7 @@ class Campaign:
     def _look_for_ghosts(self) -> None:
         """See whether those of the runner before have gone meanwhile."""
         _, living = psutil.wait_procs(self._ghosts, timeout=0)
-        took_s, left = wait_until_gone(lambda: [one for one in living if is_alive(one)])
+        took_s, left = wait_until_gone(lambda: [one for one in living if lives(one)])
         self._note_left(took_s, left)
         self._ghosts = []
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from pinchbench.process.leftovers import MARKER, RUNNER
+from processes import lives
 
 if TYPE_CHECKING:
     import signal
@@ -145,7 +146,7 @@ class Session:
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
-                if process.pid not in (self.pid, os.getpid()) and self._is_ours(process) and is_alive(process):
+                if process.pid not in (self.pid, os.getpid()) and self._is_ours(process) and lives(process):
                     found.append(process)
         return found
 
@@ -159,13 +160,6 @@ class Session:
             if any(str(self._place.folder) in word for word in process.cmdline()[1:]):
                 return True
         return Path(process.cwd()).is_relative_to(self._place.folder)
-
-
-def is_alive(process: psutil.Process) -> bool:
-    """Whether it runs; a zombie does not."""
-    with suppress(psutil.Error):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
 
 
 def wait_until_gone(find: Callable[[], list[psutil.Process]]) -> tuple[float, list[str]]:

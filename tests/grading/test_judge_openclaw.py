@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio import create_task_group, fail_after
 
-from fakes import fake_openclaw, living, open_gate
+from fakes import fake_openclaw, open_gate
 from pinchbench.grading.judge import (
     Judge,
     JudgeError,
@@ -31,6 +31,7 @@ from pinchbench.openclaw.home import clone, make_template
 from pinchbench.openclaw.task_result import Evidence, TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.supervise import Limits
+from processes import living
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from anyio import fail_after
 
-from fakes import SEED_KEYS, fake_openclaw, living, open_gate
+from fakes import SEED_KEYS, fake_openclaw, open_gate
 from pinchbench.model import GradingType, Reason, Task, Turn, Usage
 from pinchbench.openclaw import agent as module
 from pinchbench.openclaw import disk
@@ -21,6 +21,7 @@ from pinchbench.openclaw.credentials import UserState
 from pinchbench.openclaw.home import PrivateHome, clone, make_template
 from pinchbench.openclaw.shared import SharedHome
 from pinchbench.process.supervise import Leave, Leftover, Limits
+from processes import living
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

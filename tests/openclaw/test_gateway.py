@@ -14,7 +14,7 @@ import psutil
 import pytest
 from anyio import Event, create_task_group, fail_after
 
-from fakes import NEW_RELEASE, fake_openclaw, gateway_events, living, until
+from fakes import NEW_RELEASE, fake_openclaw, gateway_events, until
 from pinchbench.errors import GatewayError
 from pinchbench.openclaw import gateway as module
 from pinchbench.openclaw.command import OpenClaw
@@ -33,6 +33,7 @@ from pinchbench.openclaw.gateway_config import SILENCE, Pointing
 from pinchbench.openclaw.home import agent_entry, clone, make_template
 from pinchbench.process.leftovers import find_marked
 from pinchbench.process.supervise import Leave
+from processes import living
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

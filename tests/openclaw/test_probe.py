@@ -9,7 +9,7 @@ import anyio
 import pytest
 from anyio import fail_after
 
-from fakes import fake_openclaw, living
+from fakes import fake_openclaw
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import NODE_RELEASE
@@ -21,6 +21,7 @@ from pinchbench.openclaw.probe import (
     release_warning,
     run_short,
 )
+from processes import living
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import socket
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -118,10 +118,11 @@ class Stage:
         self.stay = f"{sys.executable} -S {self.script('stay', STAY)}"
 
     def script(self, name: str, text: str) -> Path:
-        """Write a Python script."""
+        """Write a Python script, whole at once: another process may be reading an older one of that name."""
         path = self.folder / f"{name}.py"
-        path.write_text(dedent(text), encoding="utf-8")
-        return path
+        written = path.with_suffix(".new")
+        written.write_text(dedent(text), encoding="utf-8")
+        return written.replace(path)
 
     def python(self, text: str, *words: str, name: str = "agent") -> list[str]:
         """Return a command that runs a Python script."""
@@ -185,9 +186,6 @@ def stage(tmp_path: Path, roll: RollCall) -> Iterator[Stage]:
     yield here
     # A test that fails must not leave its children to the next one.
     for process in psutil.process_iter():
-        try:
-            mine = process.environ().get("PINCHBENCH_TRIAL", "").startswith(here.marker)
-        except psutil.Error:
-            continue
-        if mine:
-            process.send_signal(signal.SIGKILL)
+        with suppress(psutil.Error):
+            if process.environ().get("PINCHBENCH_TRIAL", "").startswith(here.marker):
+                process.kill()

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from anyio import create_task_group, fail_after, to_thread
 from pinchbench.process.guardians import job, open_guardians
 from pinchbench.process.leftovers import RUNNER, end_marked, find_marked, identity
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
+from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -316,8 +317,7 @@ async def test_a_killed_runner_takes_the_busy_and_the_idle_with_it(
         runner.kill()
         await stage.roll.all_gone()
         for guardian in there:
-            with suppress(psutil.NoSuchProcess):
-                await stage.until(lambda one=guardian: not one.is_running() or one.status() == psutil.STATUS_ZOMBIE)  # type: ignore[misc]
+            await stage.until(lambda one=guardian: not lives(one))  # type: ignore[misc]
     assert find_marked(stage.marker) == []
 
 
@@ -330,7 +330,7 @@ async def test_a_killed_guardian_takes_nobody_elses_trial_with_it(
         busy = [one for one in psutil.Process(runner.pid).children() if one.children()]
         assert len(busy) == 3
         busy[0].kill()
-        await stage.until(lambda: not busy[0].is_running() or busy[0].status() == psutil.STATUS_ZOMBIE)
+        await stage.until(lambda: not lives(busy[0]))
         for other in busy[1:]:
             assert len(other.children(recursive=True)) == 2
 

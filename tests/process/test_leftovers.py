@@ -27,6 +27,7 @@ from pinchbench.process.leftovers import (
     is_alive,
 )
 from pinchbench.process.supervise import Leave, supervise
+from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -70,7 +71,7 @@ async def test_the_dead_are_not_found(
     with fail_after(10):
         await roll.present()
         child.kill()
-        await stage.until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+        await stage.until(lambda: not lives(child.pid))
     assert find_marked(stage.marker) == []
 
 
@@ -245,7 +246,7 @@ class TestOrphans:
             guardian.kill()
             child.kill()
             child.wait()
-            await stage.until(lambda: not psutil.pid_exists(guardian.pid) or guardian.status() == psutil.STATUS_ZOMBIE)
+            await stage.until(lambda: not lives(guardian))
             await to_thread.run_sync(end_orphaned)
             await roll.all_gone()
         assert find_marked(stage.marker) == []
@@ -352,13 +353,6 @@ class TestOrphans:
             await roll.all_gone()
             assert await to_thread.run_sync(looking.wait) == 7
             assert await to_thread.run_sync(other.wait) == -signal.SIGKILL
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
 
 
 class TestWithin:

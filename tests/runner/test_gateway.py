@@ -13,7 +13,7 @@ import pytest
 from anyio import Event as Moment
 from anyio import create_task_group, fail_after
 
-from fakes import calls, fake_openclaw, gateway_events, living, open_gate, run_config, until
+from fakes import calls, fake_openclaw, gateway_events, open_gate, run_config, until
 from pinchbench.config import ResumeConfig, RunConfig
 from pinchbench.errors import GatewayError, RunInterruptedError
 from pinchbench.events import Event, Notice, TrialBegan, TrialEnded
@@ -27,6 +27,7 @@ from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.isolation import WORTH_TRIALS, needed_bytes
 from pinchbench.runner.resume import resume
 from pinchbench.runner.slots import HOMES
+from processes import living
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 from anyio import create_memory_object_stream, create_task_group, fail_after
 
 from fake_judge import failing, fake_judge, good
-from fakes import fake_openclaw, living, run_config
+from fakes import fake_openclaw, run_config
 from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError, SuiteError
 from pinchbench.events import Event, Notice, TrialEnded, TrialGraded
@@ -22,6 +22,7 @@ from pinchbench.results.records import GradeGiven, Record, RegradeStarted
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.graders import run_graders
 from pinchbench.runner.regrade import regrade
+from processes import living
 
 if TYPE_CHECKING:
     from pathlib import Path

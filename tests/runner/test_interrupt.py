@@ -18,12 +18,13 @@ import pytest
 from anyio import fail_after
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from fakes import fake_openclaw, living, make_suite, open_gate
+from fakes import fake_openclaw, make_suite, open_gate
 from pinchbench.model import Reason
 from pinchbench.process.leftovers import find_marked
 from pinchbench.results.journal import read_journal
 from pinchbench.results.records import RunFinished, TrialStarted
 from pinchbench.runner.interrupt import Interrupt
+from processes import living
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from anyio import fail_after
 
-from fakes import calls, fake_openclaw, living, open_gate, run_config
+from fakes import calls, fake_openclaw, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model import Outcome, Reason, Status, TrialKey
@@ -30,6 +30,7 @@ from pinchbench.results.records import (
 from pinchbench.results.transcript_lines import parse_line
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.prepare import prepare
+from processes import living
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

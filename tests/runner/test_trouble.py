@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio import fail_after
 
-from fakes import fake_openclaw, living, run_config
+from fakes import fake_openclaw, run_config
 from pinchbench.config import ResumeConfig, RunConfig
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, PaceChanged, TrialEnded
@@ -19,6 +19,7 @@ from pinchbench.results.journal import read_journal
 from pinchbench.results.records import PaceSet, RunFinished, TrialFinished
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.resume import resume
+from processes import living
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,11 +9,12 @@ import pytest
 from anyio import fail_after
 
 from fake_judge import failing, fake_judge, not_json
-from fakes import MODEL, fake_openclaw, living
+from fakes import MODEL, fake_openclaw
 from pinchbench.model import Finding, Level
 from pinchbench.runner.doctor import examine as examination
 from pinchbench.runner.doctor import leftovers, machine
 from pinchbench.runner.doctor.examine import DoctorConfig, examine
+from processes import living
 
 if TYPE_CHECKING:
     from pathlib import Path
