@@ -132,7 +132,7 @@ class FakeJudge:
 
     async def wait_for_requests(self, number: int) -> None:
         """Wait until so many requests have come."""
-        with fail_after(5):
+        with fail_after(20):
             while len(self.requests) < number:
                 await self._news.wait()
 

@@ -87,7 +87,7 @@ class FakeLeaderboard:
         self._news = anyio.Event()
 
     async def wait_for_requests(self, number: int) -> None:
-        with fail_after(10):
+        with fail_after(20):
             while len(self.requests) < number:
                 await self._news.wait()
 

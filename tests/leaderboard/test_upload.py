@@ -51,7 +51,7 @@ def parcel(run: PastRun, suite: Suite) -> Parcel:
 
 
 async def deliver(server: FakeLeaderboard, parcel: Parcel, patience: Patience = AT_ONCE) -> Sent:
-    with fail_after(10):
+    with fail_after(20):
         account = Account(server=server.url, token=TOKEN, official_key=OFFICIAL)
         return await send(parcel, account, patience=patience)
 

@@ -51,7 +51,7 @@ def every(store: SessionStore) -> list[bytes] | None:
 async def poll_for(store: SessionStore, count: int) -> list[bytes]:
     """Poll until so many events have come."""
     found: list[bytes] = []
-    with fail_after(5):
+    with fail_after(20):
         while len(found) < count:
             found += await store.poll()
     return found

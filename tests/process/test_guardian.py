@@ -115,7 +115,7 @@ def talk(stage: Stage) -> Iterator[Callable[..., Talk]]:
 
 async def test_tells_start_and_end(talk: Callable[..., Talk]) -> None:
     guard = talk(["sh", "-c", "exit 3"])
-    with fail_after(10):
+    with fail_after(20):
         started = await guard.hear()
         ended = await guard.hear()
         await guard.silence()
@@ -154,7 +154,7 @@ async def test_time_in_which_it_was_stopped_does_not_count(
 
 async def test_tells_why_it_could_not_start(talk: Callable[..., Talk]) -> None:
     guard = talk(["/nowhere/agent"])
-    with fail_after(10):
+    with fail_after(20):
         failed = await guard.hear()
         await guard.silence()
     assert failed == {"event": "failed", "errno": 2, "message": "No such file or directory: /nowhere/agent"}
@@ -164,7 +164,7 @@ async def test_a_kill_that_comes_with_the_stop_is_not_held_back(
     talk: Callable[..., Talk], stage: Stage, roll: RollCall
 ) -> None:
     guard = talk(stage.python(DEAF))
-    with fail_after(10):  # the grace is a minute
+    with fail_after(20):  # the grace is a minute
         await roll.present()
         await guard.hear()
         guard.say(b"stop\nkill\n")
@@ -185,7 +185,7 @@ async def test_a_kill_ends_the_grace(talk: Callable[..., Talk], stage: Stage, ro
         """
     )
     guard = talk(agent)
-    with fail_after(10):
+    with fail_after(20):
         await roll.present()
         await guard.hear()
         guard.say(b"st")  # a word may come in pieces
@@ -213,7 +213,7 @@ async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: Stage, ro
         """
     )
     guard = talk(agent)
-    with fail_after(10):  # the sweep may last a minute
+    with fail_after(20):  # the sweep may last a minute
         assert (await roll.present(2)).keys() == {"child", "swept"}
         await guard.hear()
         guard.say(b"kill\n")
@@ -225,7 +225,7 @@ async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: Stage, ro
 async def test_ends_all_when_the_runner_is_gone(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
     stage.script("deaf", DEAF)
     guard = talk(stage.bash(f"{sys.executable} -S deaf.py & setsid {sys.executable} -S deaf.py & wait"))
-    with fail_after(10):
+    with fail_after(20):
         await roll.present(2)
         guard.socket.shutdown(socket.SHUT_RDWR)
         await roll.all_gone()
@@ -244,7 +244,7 @@ async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(
         """
     )
     guard = talk(agent, orphan_grace_s=60)
-    with fail_after(10):
+    with fail_after(20):
         await roll.present()
         guard.socket.shutdown(socket.SHUT_RDWR)
         await roll.all_gone()
@@ -276,7 +276,7 @@ async def test_only_the_runner_tells_it_to_end(
     talk: Callable[..., Talk], stage: Stage, roll: RollCall, number: signal.Signals
 ) -> None:
     guard = talk(stage.bash("exec {stay} agent"))
-    with fail_after(10):
+    with fail_after(20):
         await roll.present()
         guard.process.send_signal(number)
         guard.say(b"stop\n")
@@ -298,7 +298,7 @@ async def test_one_whose_first_thread_has_ended_is_no_zombie(
         """
     )
     guard = talk(agent, grace_s=0.1)
-    with fail_after(10):
+    with fail_after(20):
         (pid,) = (await roll.present()).values()
         await guard.hear()
         await stage.until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
@@ -364,7 +364,7 @@ async def test_a_tree_of_more_processes_than_it_may_have_is_killed_at_once(
     talk: Callable[..., Talk], stage: Stage, roll: RollCall, how: str
 ) -> None:
     guard = talk(stage.python(CROWD, how), max_processes=20)
-    with fail_after(10):  # the grace is a minute
+    with fail_after(20):  # the grace is a minute
         await roll.present()
         await guard.hear()
         ended = await guard.hear()
@@ -377,7 +377,7 @@ async def test_those_who_are_left_over_may_not_be_a_crowd_either(
     talk: Callable[..., Talk], stage: Stage, roll: RollCall
 ) -> None:
     guard = talk(stage.python(CROWD, "more", "leave"), max_processes=20)
-    with fail_after(10):  # the sweep may last a minute
+    with fail_after(20):  # the sweep may last a minute
         await roll.present()
         await guard.hear()
         ended = await guard.hear()
@@ -404,7 +404,7 @@ async def test_a_crowd_within_the_limit_is_left_alone(talk: Callable[..., Talk],
         """
     )
     guard = talk(agent, max_processes=20, sweep_s=0.1)
-    with fail_after(10):
+    with fail_after(20):
         await roll.present()
         await guard.hear()
         ended = await guard.hear()
@@ -417,7 +417,7 @@ async def test_the_guardian_of_a_limited_tree_goes_first_and_nobody_else(
     talk: Callable[..., Talk], stage: Stage, roll: RollCall
 ) -> None:
     guard = talk(stage.bash("exec {stay} agent"), max_processes=20)
-    with fail_after(10):
+    with fail_after(20):
         (pid,) = (await roll.present()).values()
         assert os.sched_getscheduler(guard.process.pid) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR
         assert os.sched_getscheduler(pid) == os.SCHED_OTHER
@@ -442,7 +442,7 @@ async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stag
         """
     )
     guard = talk(agent)
-    with fail_after(10):
+    with fail_after(20):
         await guard.hear()
         ended = await guard.hear()
         await roll.present()
@@ -463,7 +463,7 @@ def shell(stage: Stage) -> Iterator[subprocess.Popen[bytes]]:
 async def test_descendants_are_the_living_at_any_depth(
     stage: Stage, roll: RollCall, shell: subprocess.Popen[bytes]
 ) -> None:
-    with fail_after(10):
+    with fail_after(20):
         came = await roll.present(2)
         found = guardian._descendants(shell.pid)
         assert set(came.values()) < found.keys()
@@ -473,7 +473,7 @@ async def test_descendants_are_the_living_at_any_depth(
         await stage.until(lambda: came["one"] not in guardian._descendants(shell.pid))
     for pid in [shell.pid, *found]:
         Tree(pid, subreaper=True).signal(pid, signal.SIGKILL)
-    with fail_after(10):
+    with fail_after(20):
         await roll.all_gone()
 
 

@@ -198,7 +198,7 @@ async def test_one_that_was_stopped_leaves_its_guardian_to_the_next(stage: Stage
             group.start_soon(run)
             await stage.roll.present(3)
             leave.stop.set()
-        with fail_after(10):
+        with fail_after(20):
             await stage.roll.all_gone()
         assert ends[0].reason is EndReason.STOPPED
         assert (await trials.ask())["guardian"] == first["guardian"]
@@ -237,7 +237,7 @@ async def test_one_that_is_killed_at_work_costs_its_own_trial_only(stage: Stage,
             group.start_soon(lose)
             told = [await trials.ask() for _ in range(3)]
         assert len({one["guardian"] for one in told}) == 1
-        with fail_after(10):
+        with fail_after(20):
             await stage.roll.all_gone()
         assert [end.reason for end in ends] == [EndReason.GUARDIAN_LOST]
         await trials.ask()

@@ -57,7 +57,7 @@ async def test_finds_the_marker_and_what_is_below_it(
 ) -> None:
     mine, stay = stage.marker, stage.stay.split()
     children = {name: start([*stay, name], name) for name in (mine, f"{mine}/1", f"{mine}0", "another")}
-    with fail_after(10):
+    with fail_after(20):
         await roll.present(4)
     assert {process.pid for process in find_marked(mine)} == {children[mine].pid, children[f"{mine}/1"].pid}
     assert {process.pid for process in find_marked(f"{mine}/1")} == {children[f"{mine}/1"].pid}
@@ -68,7 +68,7 @@ async def test_the_dead_are_not_found(
     stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     child = start([*stage.stay.split(), "one"], stage.marker)
-    with fail_after(10):
+    with fail_after(20):
         await roll.present()
         child.kill()
         await stage.until(lambda: not lives(child.pid))
@@ -80,7 +80,7 @@ async def test_ends_them_and_counts(
 ) -> None:
     start(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"), f"{stage.marker}/a")
     start([*stage.stay.split(), "four"], f"{stage.marker}/b")
-    with fail_after(10):
+    with fail_after(20):
         await roll.present(4)
         assert await to_thread.run_sync(end_marked, stage.marker) == 4
         await roll.all_gone()
@@ -297,7 +297,7 @@ class TestOrphans:
         self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], written: str | None
     ) -> None:
         child = start([*stage.stay.split(), "one"], stage.marker, **({} if written is None else {RUNNER: written}))
-        with fail_after(10):
+        with fail_after(20):
             await roll.present()
             await to_thread.run_sync(end_orphaned)
         assert child.poll() is None
@@ -308,7 +308,7 @@ class TestOrphans:
     ) -> None:
         argv = ["env", "-u", MARKER, *stage.stay.split(), "one"]
         child = start(argv, stage.marker, **{RUNNER: dead})
-        with fail_after(10):
+        with fail_after(20):
             await roll.present()
             await to_thread.run_sync(end_orphaned)
         assert child.poll() is None
@@ -418,7 +418,7 @@ class TestWithin:
         self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         child = start([*stage.stay.split(), "one"], f"{stage.marker}0")
-        with fail_after(10):
+        with fail_after(20):
             await roll.present()
             assert await to_thread.run_sync(end_within, stage.marker, stage.folder, 0.1) == []
         assert child.poll() is None

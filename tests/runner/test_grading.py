@@ -391,7 +391,7 @@ async def test_a_hurry_ends_the_grading_and_a_stop_lets_it_finish_what_it_has_be
     with sender:
         for number in range(3):
             sender.send_nowait(TrialKey(task_id=f"task_{number}", repetition=1))
-    with fail_after(5), written:
+    with fail_after(20), written:
         async with create_task_group() as group:
 
             async def run() -> None:

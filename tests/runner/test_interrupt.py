@@ -124,7 +124,7 @@ def watch_them_go(folder: Path, marker: str = "") -> float:
     """Look until no process of a run is left; return how many seconds that took."""
     began = time.monotonic()
     while left := [*living(folder / "runs"), *(find_marked(marker) if marker else [])]:
-        assert time.monotonic() - began < 3, left
+        assert time.monotonic() - began < 10, left
     return time.monotonic() - began
 
 
@@ -134,7 +134,7 @@ async def test_the_first_signal_stops_the_second_hurries() -> None:
     assert not interrupt.stop.is_set()
     interrupt.take(signal.SIGTERM, told.append)
     assert interrupt.signal is signal.SIGTERM
-    with fail_after(1):
+    with fail_after(20):
         await interrupt.stop.wait()
     assert interrupt.setup.cancel_called
     assert not interrupt.hurry.is_set()
