@@ -20,16 +20,12 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinchbench import snapshot
-from pinchbench.snapshot import (
-    END_MARK,
-    ArchiveLostError,
-    KeptFile,
-    NoText,
-    keep_workspace,
-    kept_texts,
-    restore_workspace,
-)
+from pinchbench.snapshot import archive, keep
+from pinchbench.snapshot.archive import END_MARK, ArchiveLostError
+from pinchbench.snapshot.keep import keep_workspace
+from pinchbench.snapshot.left_out import MAX_SENTENCES, MAX_SHOWN_NAME
+from pinchbench.snapshot.restore import MAX_LINK_HOPS, restore_workspace
+from pinchbench.snapshot.texts import KeptFile, NoText, kept_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +160,7 @@ class TestKeepAndRestore:
         (place.workspace / "a").write_bytes(b"a" * 1000)
         (place.workspace / "b").write_bytes(b"b" * 1000)
         (place.workspace / "c").write_bytes(b"c" * 500)
-        monkeypatch.setattr(snapshot, "MAX_KEPT_BYTES", 1700)
+        monkeypatch.setattr(keep, "MAX_KEPT_BYTES", 1700)
         assert place.keep() == (
             "b is beyond the 0 MiB that are kept of a workspace.",
             "giant is larger than 256 MiB.",
@@ -173,7 +169,7 @@ class TestKeepAndRestore:
         assert tree(place.target).keys() == {"a", "c"}
 
     def test_no_more_entries_than_the_limit_are_kept(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(snapshot, "MAX_ENTRIES", 5)
+        monkeypatch.setattr(keep, "MAX_ENTRIES", 5)
         (place.workspace / "folder").mkdir()
         for number in range(4):
             (place.workspace / "folder" / str(number)).touch()
@@ -184,13 +180,13 @@ class TestKeepAndRestore:
         assert len(tree(place.target)) == 5
 
     def test_only_some_of_many_left_out_are_named(self, place: Place) -> None:
-        for number in range(snapshot.MAX_SENTENCES + 7):
+        for number in range(MAX_SENTENCES + 7):
             os.mkfifo(place.workspace / f"p\n{number}{'x' * 230}")
         sentences = place.keep()
-        assert len(sentences) == snapshot.MAX_SENTENCES + 1
+        assert len(sentences) == MAX_SENTENCES + 1
         assert sentences[0].startswith("p\\n0xxx")
         assert sentences[0].endswith("… is a named pipe, not a file.")
-        assert len(sentences[0]) < snapshot.MAX_SHOWN_NAME + 40
+        assert len(sentences[0]) < MAX_SHOWN_NAME + 40
         assert sentences[-1] == "7 more were left out."
 
     # the runner never tells the agent a name that it does not use itself
@@ -248,7 +244,7 @@ class TestKeepAndRestore:
         place.keep()
         left_out = place.restore()
         assert all(one.endswith("leads round in a circle.") for one in left_out)
-        assert len(left_out) == 50 - snapshot.MAX_LINK_HOPS
+        assert len(left_out) == 50 - MAX_LINK_HOPS
 
     def test_a_workspace_that_is_gone_is_an_empty_one(self, place: Place, tmp_path: Path) -> None:
         place.workspace.rmdir()
@@ -269,7 +265,7 @@ class TestKeepAndRestore:
         file = place.workspace / "file"
         file.write_bytes(b"x" * 100_000)
         (place.workspace / "later").write_bytes(b"y")
-        walk = snapshot._walk
+        walk = keep._walk
 
         def walk_and_change(*args: object) -> Iterator[tuple[str, os.stat_result]]:
             for entry in walk(*args):  # type: ignore[arg-type]
@@ -277,7 +273,7 @@ class TestKeepAndRestore:
                     alter(file, change)
                 yield entry
 
-        monkeypatch.setattr(snapshot, "_walk", walk_and_change)
+        monkeypatch.setattr(keep, "_walk", walk_and_change)
         sentences = place.keep()
         assert place.restore() == ()
         assert (place.target / "later").read_bytes() == b"y"
@@ -394,8 +390,8 @@ class TestDamage:
     def test_one_that_holds_too_much_is_refused(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
         (place.workspace / "zeros").write_bytes(bytes(500_000))
         place.keep()
-        monkeypatch.setattr(snapshot, "MAX_KEPT_BYTES", 1000)
-        monkeypatch.setattr(snapshot, "MAX_ENTRIES", 2)
+        monkeypatch.setattr(archive, "MAX_KEPT_BYTES", 1000)
+        monkeypatch.setattr(archive, "MAX_ENTRIES", 2)
         with pytest.raises(ArchiveLostError, match="more than a workspace may"):
             place.restore()
 

@@ -21,7 +21,8 @@ from pinchbench.model import CheckGrade, Ungraded
 from pinchbench.openclaw.disk import find_full, is_disk_full
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
 from pinchbench.results.transcript_lines import writable
-from pinchbench.snapshot import ArchiveLostError, restore_workspace
+from pinchbench.snapshot.archive import ArchiveLostError
+from pinchbench.snapshot.restore import restore_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

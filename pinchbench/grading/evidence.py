@@ -8,7 +8,7 @@ from pinchbench.grading.judge_text import FileView, Question, ask
 from pinchbench.grading.judge_view import is_others_work
 from pinchbench.openclaw.sessions import read_lines
 from pinchbench.results.transcript_lines import parse_line
-from pinchbench.snapshot import KeptFile, NoText, kept_texts
+from pinchbench.snapshot.texts import KeptFile, NoText, kept_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -28,7 +28,7 @@ from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.play import Stage, StepFailedError, play, write_transcript
 from pinchbench.runner.slots import CLEAN_UP_LIMIT_S, HOMES, SCRATCH, own_homes, remove_homes, secrets_of, sweep_homes
-from pinchbench.snapshot import keep_workspace
+from pinchbench.snapshot.keep import keep_workspace
 from pinchbench.suite.solution import ScoreRange, Solution, SolutionTurn
 from pinchbench.workspace import fill_workspace
 

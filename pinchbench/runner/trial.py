@@ -17,7 +17,7 @@ from pinchbench.model import Outcome, Reason
 from pinchbench.openclaw.disk import is_disk_full
 from pinchbench.openclaw.task_result import Evidence
 from pinchbench.secrets import mask_file, mask_outcome
-from pinchbench.snapshot import keep_workspace
+from pinchbench.snapshot.keep import keep_workspace
 from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from anyio import fail_after
 
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.results.transcript_lines import parse_line
-from pinchbench.snapshot import keep_workspace
+from pinchbench.snapshot.keep import keep_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path

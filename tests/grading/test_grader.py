@@ -15,7 +15,7 @@ from pinchbench.grading.evidence import FILE_BYTES, FILES_BYTES, make_question
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Task, TrialKey, Turn, Ungraded, WorkspaceFile
 from pinchbench.openclaw.task_result import Evidence
-from pinchbench.snapshot import keep_workspace
+from pinchbench.snapshot.keep import keep_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
