@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from aiofiles.threadpool.binary import AsyncBufferedReader
 
+POLL_S = 0.1  # how often a file that grows is looked at: well under what a person notices
 CHUNK_BYTES = 256 * 1024
 AT_ONCE_BYTES = 16 * 1024  # of a file that grows line by line
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan
 from pinchbench.grading.grader import GradeJob
-from pinchbench.openclaw.agent import OpenClawAgent, Watch
+from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.progress import Watch
 from pinchbench.openclaw.task_result import Evidence
 from pinchbench.process.supervise import Leave
 from pinchbench.results.records import Record, TrialFinished, TrialStarted

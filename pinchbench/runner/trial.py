@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model import Attempt, Trial, WorkspaceFile
-    from pinchbench.openclaw.agent import OpenClawAgent, Watch
+    from pinchbench.openclaw.agent import OpenClawAgent
+    from pinchbench.openclaw.progress import Watch
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import Leave
     from pinchbench.results.store import RunFiles

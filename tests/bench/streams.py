@@ -29,10 +29,13 @@ import psutil
 from anyio import create_task_group
 
 from bench.measure import Spread, interleave, machine, print_table, ratio
-from pinchbench.openclaw.agent import MUCH_BYTES, POLL_S, Watch, _export, _Output, _Progress, _read_on, _Session
+from pinchbench.openclaw.agent import MUCH_BYTES
+from pinchbench.openclaw.export import export_sessions
+from pinchbench.openclaw.progress import Progress, Session, Watch
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import Evidence
-from pinchbench.process.follow import Follower
+from pinchbench.process.follow import POLL_S, Follower
+from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise
 
 if TYPE_CHECKING:
@@ -182,7 +185,7 @@ async def supervised(folder: Path, agents: int, command: str, *, followed: bool)
             limits=Limits(output_limit_bytes=2**62),
         )
         async with Follower(log) as follower, create_task_group() as group:
-            output = _Output(log, follower, lambda _: None)
+            output = Output(log, follower, lambda _: None)
             if followed:
                 group.start_soon(output.follow)
             end = await supervise(spec, timeout_s=TIMEOUT_S)
@@ -237,22 +240,22 @@ def floods(folder: Path, *, agents: int, mib: int, rounds: int) -> None:
     print_table(f"{agents} agents at once, {mib} MiB of stdout each", columns, rows, note=machine())
 
 
-def progress(store: AnyStore, watch: Watch) -> tuple[_Progress, _Session]:
+def progress(store: AnyStore, watch: Watch) -> tuple[Progress, Session]:
     """What follows a transcript in a trial."""
-    session = _Session(SESSION, store)
-    return _Progress(watch=watch, sessions=[session]), session
+    session = Session(SESSION, store)
+    return Progress(watch=watch, sessions=[session]), session
 
 
 async def read_transcript(state: Path, kind: str) -> None:
     """Read a transcript live to its end."""
     store = AnyStore(state, AGENT, SESSION)
     followed, session = progress(store, Watch(activity=lambda *_: None))
-    while await _read_on(session, followed) or _has_more(session, store_path(state, kind)):
+    while await followed.read_on(session) or _has_more(session, store_path(state, kind)):
         pass
     await store.close()
 
 
-def _has_more(session: _Session, path: Path) -> bool:
+def _has_more(session: Session, path: Path) -> bool:
     """Whether a look that brought no line was in the middle of one."""
     follower = session.store._stores["jsonl"]._follower  # type: ignore[attr-defined]
     return path.suffix == ".jsonl" and follower._offset < path.stat().st_size
@@ -260,8 +263,8 @@ def _has_more(session: _Session, path: Path) -> bool:
 
 def export(state: Path) -> None:
     """Read a transcript at the end of its trial, into a file."""
-    session = _Session(SESSION, AnyStore(state, AGENT, SESSION))
-    exported = _export([session], Evidence(folder=state))
+    session = Session(SESSION, AnyStore(state, AGENT, SESSION))
+    exported = export_sessions([session], Evidence(folder=state))
     if isinstance(exported, OSError):
         raise exported
 
@@ -269,7 +272,7 @@ def export(state: Path) -> None:
 async def read_output(path: Path) -> None:
     """Read a file of output as it is shown."""
     async with Follower(path) as follower:
-        output = _Output(path, follower, lambda _: None)
+        output = Output(path, follower, lambda _: None)
         while await output.read_on():
             pass
 
@@ -285,7 +288,7 @@ async def latency(states: list[Path], kind: str, seconds: float) -> list[float]:
         followed, session = progress(AnyStore(state, AGENT, SESSION), Watch(activity=activity))
         try:
             while True:
-                read_bytes = await _read_on(session, followed)
+                read_bytes = await followed.read_on(session)
                 await anyio.sleep(0 if read_bytes > MUCH_BYTES else POLL_S)
         finally:
             with anyio.CancelScope(shield=True):

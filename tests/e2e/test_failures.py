@@ -16,9 +16,10 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.model import GradingType, Reason, Task, Turn
 from pinchbench.openclaw import agent as agent_module
-from pinchbench.openclaw.agent import OpenClawAgent, Watch
+from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.credentials import UserState, private_environment
 from pinchbench.openclaw.home import clone, make_template
+from pinchbench.openclaw.progress import Watch
 from pinchbench.process.supervise import EndReason, Leave, ProcessEnd, ProcessSpec, supervise
 
 if TYPE_CHECKING:

@@ -15,10 +15,12 @@ from fakes import SEED_KEYS, fake_openclaw, open_gate
 from pinchbench.model import GradingType, Reason, Task, Turn, Usage
 from pinchbench.openclaw import agent as module
 from pinchbench.openclaw import disk
-from pinchbench.openclaw.agent import OpenClawAgent, Watch
+from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.credentials import UserState
+from pinchbench.openclaw.export import elsewhere
 from pinchbench.openclaw.home import PrivateHome, clone, make_template
+from pinchbench.openclaw.progress import Watch
 from pinchbench.openclaw.shared import SharedHome
 from pinchbench.process.supervise import Leave, Leftover, Limits
 from processes import living
@@ -477,6 +479,6 @@ def test_a_session_works_elsewhere_only_when_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "link").symlink_to("here")
     same = (str(tmp_path / "here"), str(tmp_path / "link"), f"{tmp_path}/here/")
-    assert module._elsewhere((), tmp_path / "here") == ""
-    assert module._elsewhere(same, tmp_path / "here") == ""
-    assert module._elsewhere((str(tmp_path), *same), tmp_path / "here") == str(tmp_path)
+    assert elsewhere((), tmp_path / "here") == ""
+    assert elsewhere(same, tmp_path / "here") == ""
+    assert elsewhere((str(tmp_path), *same), tmp_path / "here") == str(tmp_path)

@@ -1,0 +1,59 @@
+"""The output of a process in a file, followed live line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from pinchbench.process.follow import POLL_S
+from pinchbench.process.lines import LineSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pinchbench.process.follow import Follower
+
+SHOWN_LINE_BYTES = 4096
+SHOWN_BYTES = 32 * 1024  # of one look at a file that grows: 40 ms of work if every line is empty
+LAST_LOOKS = 8  # at a file whose trial is over, 256 KiB each
+
+
+@dataclass(slots=True)
+class Output:
+    """A file that processes write to, one after another. Each line goes to `take`, cut at `SHOWN_LINE_BYTES`."""
+
+    path: Path
+    follower: Follower
+    take: Callable[[str], None]
+    splitter: LineSplitter = field(default_factory=lambda: LineSplitter(max_line_bytes=SHOWN_LINE_BYTES))
+
+    async def read_on(self) -> bool:
+        """Take what is new. False when nothing is.
+
+        Of a flood only the head of each look is taken, and its end by the next: nobody could read more, and the agents need
+        the disk and the event loop.
+        """
+        data = await self.follower.read()
+        for line in self.splitter.feed(data[:SHOWN_BYTES]):
+            self.take(line.data.decode("utf-8", "replace"))
+        if len(data) > SHOWN_BYTES:
+            left_out = len(data) - SHOWN_BYTES + self.follower.skip(SHOWN_BYTES)
+            self.take(f"… {left_out} bytes are not shown; {self.path} has them all")
+        return bool(data)
+
+    async def follow(self) -> None:
+        """Read on until cancelled."""
+        while True:
+            await self.read_on()
+            await anyio.sleep(POLL_S)
+
+    async def finish(self) -> None:
+        """Take what a process that is gone wrote last."""
+        for _ in range(LAST_LOOKS):
+            if not await self.read_on():
+                break
+        if (rest := self.splitter.finish()) is not None:
+            self.take(rest.data.decode("utf-8", "replace"))
