@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import psutil
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Error, expect, sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,8 @@ WAIT_MS = 20_000
 OPEN_MS = 60_000  # thousands of trials, on a busy machine
 LIMIT_S = 180.0  # of a page from its opening on: one whose script never ends would hold a test for good
 LOCAL = ("file:", "data:", "blob:", "about:")
+
+expect.set_options(timeout=WAIT_MS)
 
 
 def executable() -> str:

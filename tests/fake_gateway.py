@@ -66,8 +66,13 @@ class Gateway:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
+    def _look(self) -> str:
+        """What the config holds now. Whatever an agent has put in its place, nobody is waited for."""
+        with open(self.path, encoding="utf-8", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
+            return file.read()
+
     def _read(self) -> dict[str, Json]:
-        self.text = self.path.read_text(encoding="utf-8")
+        self.text = self._look()
         section = json.loads(self.text)["agents"]
         if "entries" in section:
             return dict(section["entries"])
@@ -76,11 +81,9 @@ class Gateway:
     def _follow(self) -> None:
         before = self.agents
         try:
-            if not self.path.is_file() or self.path.read_text(encoding="utf-8") == self.text:
+            if self._look() == self.text:
                 return
             time.sleep(QUIET_S)
-            if not self.path.is_file():
-                return
             agents = self._read()
         except (OSError, ValueError):
             return  # as the real one: what is gone, or no config yet, changes nothing

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from pinchbench.config import RunConfig
 from pinchbench.limits import Isolation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
     from anyio.abc import SocketStream
     from anyio.streams.memory import MemoryObjectReceiveStream
@@ -52,16 +53,19 @@ def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = N
     return program
 
 
+def _whole_lines(log: Path) -> list[str]:
+    """The lines of a log that somebody may be writing to: what has no end yet is not there."""
+    return log.read_text("utf-8").split("\n")[:-1] if log.exists() else []
+
+
 def calls(program: Path) -> list[list[str]]:
     """Return the command lines the fake was called with."""
-    log = program.with_name("calls.log")
-    return [json.loads(line) for line in log.read_text("utf-8").split("\n") if line] if log.exists() else []
+    return [json.loads(line) for line in _whole_lines(program.with_name("calls.log"))]
 
 
 def gateway_events(program: Path, event: str) -> list[dict[str, object]]:
     """Return what the fake's gateways have noted of this kind: `started`, `changed`, `turn`."""
-    log = program.with_name("gateway.jsonl")
-    noted = [json.loads(line) for line in log.read_text("utf-8").split("\n") if line] if log.exists() else []
+    noted: list[dict[str, object]] = [json.loads(line) for line in _whole_lines(program.with_name("gateway.jsonl"))]
     return [one for one in noted if one["event"] == event]
 
 
@@ -143,6 +147,14 @@ async def open_gate() -> AsyncIterator[Gate]:
         for stream in held:
             with anyio.CancelScope(shield=True):
                 await anyio.aclose_forcefully(stream)
+
+
+@contextmanager
+def nobody_listening() -> Iterator[int]:
+    """A port of loopback that refuses whoever comes, and that nobody else is given meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -120,7 +120,7 @@ def stalled() -> Iterator[tuple[BinaryIO, BinaryIO]]:
 def test_a_reader_that_stalls_holds_up_neither_the_time_limit_nor_the_exit(
     tmp_path: Path, stalled: tuple[BinaryIO, BinaryIO]
 ) -> None:
-    args = _run_args(tmp_path, "scenario: flood 8\nscenario: think", timeout_s=3)
+    args = _run_args(tmp_path, "scenario: flood 8\nscenario: think", timeout_s=6)
     command = [sys.executable, "-m", "pinchbench", *args, "-v"]
 
     done = subprocess.run(

@@ -22,6 +22,8 @@ GUARDIANS_S = 3.0  # guardians end their trees within 1 s of their runner's deat
 LOOK_S = 0.1  # how often to see whether they have
 ROUND_S = 0.5  # how long one round of SIGKILL may take to show
 ROUNDS = 50  # of killing; who outlives them can't be killed
+EXEC_S = 1.0  # for processes to become other programs, in one look: microseconds, unless they are given no turn
+EXEC_LOOK_S = 0.001  # how often to see whether it has
 MAX_PID = 2**31 - 1
 
 
@@ -63,9 +65,10 @@ def find_marked(prefix: str) -> list[psutil.Process]:
     Only processes of this user can be looked into; others are passed over. Blocks for some milliseconds.
     """
     found = []
+    due = time.monotonic() + EXEC_S
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            marker = process.environ().get(MARKER, "")
+            marker = _environment(process, due).get(MARKER, "")
             if (marker == prefix or marker.startswith(f"{prefix}/")) and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
@@ -126,6 +129,23 @@ def _works_in(process: psutil.Process, folder: Path) -> bool:
     return False
 
 
+def _environment(process: psutil.Process, due: float) -> dict[str, str]:
+    """The environment of a process. One that is just becoming another program shows none, nor a command line.
+
+    Whoever passed it over would let it live, so it is waited for, until `due` on the monotonic clock: some programs show
+    neither for good. A process without a program, such as the kernel's own or a dead one, has neither and never will.
+    Raises psutil.Error and OSError.
+    """
+    env: dict[str, str] = process.environ()
+    while not env and time.monotonic() < due:
+        is_settled = bool(process.cmdline()) or not process.exe()
+        env = process.environ()  # after the command line: both come at once
+        if is_settled:
+            break
+        time.sleep(EXEC_LOOK_S)
+    return env
+
+
 def _is_zombie(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.Error, OSError):
         return bool(process.status() == psutil.STATUS_ZOMBIE)
@@ -165,11 +185,12 @@ def list_orphaned() -> list[tuple[int, str, str]]:
 def _find_orphaned() -> list[psutil.Process]:
     """The living processes that carry a marker and a runner that is gone, and the children of their guardians."""
     gone: dict[str, bool] = {}
-    spared = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    spared = _self_and_parents()
+    due = time.monotonic() + EXEC_S
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            env = process.environ()
+            env = _environment(process, due)
             if MARKER not in env or RUNNER not in env or process.uids().real != os.getuid():
                 continue
             runner = env[RUNNER]
@@ -183,6 +204,17 @@ def _find_orphaned() -> list[psutil.Process]:
                 if child.status() != psutil.STATUS_ZOMBIE and RUNNER not in child.environ():
                     found[child.pid] = child
     return [process for pid, process in found.items() if pid not in spared]
+
+
+def _self_and_parents() -> set[int]:
+    """This process and those it runs under, up to one that has just ended: those above that are its parents no more."""
+    found = {os.getpid()}
+    with contextlib.suppress(psutil.Error, OSError):
+        parent = psutil.Process().parent()
+        while parent is not None:
+            found.add(parent.pid)
+            parent = parent.parent()
+    return found
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:

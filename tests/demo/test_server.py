@@ -439,7 +439,7 @@ async def test_a_stopped_model_leaves_no_task_thread_file_or_listener(performing
 
     assert await _refuses_connections(model)
     assert asyncio.all_tasks() == tasks
-    assert threading.enumerate() == threads
+    assert set(threading.enumerate()) <= set(threads)  # one of another test may have ended meanwhile
     assert psutil.Process().num_fds() == files
 
 

@@ -59,7 +59,8 @@ pytestmark = pytest.mark.anyio
 QUESTION = Question(system="You judge.", material="The agent did well.", criteria=(), cut=())
 ATTEMPTS = 3
 PATIENCE = Patience(attempts=ATTEMPTS, read_s=5, first_wait_s=0, jitter_s=0)
-HASTE = replace(PATIENCE, read_s=0.05)
+# what comes at once has to come within it, also where this process has to wait for its turn
+HASTE = replace(PATIENCE, read_s=1.0)
 ONE_CALL = Usage(requests=1, input_tokens=100, output_tokens=20, total_tokens=120)
 MESSAGES = tuple[Message, ...]
 

@@ -14,7 +14,7 @@ import anyio
 import httpx2
 import pytest
 import stamina.instrumentation
-from anyio import create_task_group, create_tcp_listener, fail_after
+from anyio import create_task_group, fail_after
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +34,7 @@ from fake_judge import (
     verdict,
     wrong_usage,
 )
+from fakes import nobody_listening
 from pinchbench.config import JudgeConfig
 from pinchbench.errors import ConfigError
 from pinchbench.grading.judge import JudgeRefusedError, JudgeUnreachableError, Message, Reply, Role
@@ -507,7 +508,7 @@ async def test_an_endpoint_that_never_answers_is_unreachable(answer: Answer, wha
 
 
 @pytest.mark.parametrize(
-    "patience", [Patience(attempts=1, read_s=0.05), Patience(attempts=1, call_s=0.05)], ids=["read", "call"]
+    "patience", [Patience(attempts=1, read_s=1.0), Patience(attempts=1, call_s=1.0)], ids=["read", "call"]
 )
 async def test_an_endpoint_that_is_too_slow_is_unreachable(patience: Patience) -> None:
     async with judge_of(slow(), patience=patience) as (fake, judge):
@@ -517,11 +518,10 @@ async def test_an_endpoint_that_is_too_slow_is_unreachable(patience: Patience) -
 
 
 async def test_nobody_listening_is_unreachable() -> None:
-    async with await create_tcp_listener(local_host="127.0.0.1") as listener:
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-    async with open_http_judge(config(f"http://127.0.0.1:{port}/v1"), patience=AT_ONCE) as judge:
-        with pytest.raises(JudgeUnreachableError, match="the connection failed") as raised:
-            await ask(judge)
+    with nobody_listening() as port:
+        async with open_http_judge(config(f"http://127.0.0.1:{port}/v1"), patience=AT_ONCE) as judge:
+            with pytest.raises(JudgeUnreachableError, match="the connection failed") as raised:
+                await ask(judge)
     assert raised.value.calls == ATTEMPTS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,14 @@ from pinchbench.grading.judge import (
 from pinchbench.grading.judge_openclaw import OpenClawJudge, flatten, read_result
 from pinchbench.grading.judge_text import Question
 from pinchbench.model import Reason, Ungraded, Usage
+from pinchbench.openclaw import agent as agent_module
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.credentials import UserState
 from pinchbench.openclaw.home import clone, make_template
 from pinchbench.openclaw.task_result import Evidence, TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
-from pinchbench.process.supervise import Limits
+from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
 from processes import living
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ async def judge_of(
     scratch = folder / "scratch"
     scratch.mkdir()
     yield OpenClawJudge(
-        [OpenClawAgent(openclaw=openclaw, home=home, limits=LIMITS, linger_s=0.3) for home in homes],
+        # how long it stays after its answer is no test's here: how it exits has to be seen, however slow it is
+        [OpenClawAgent(openclaw=openclaw, home=home, limits=LIMITS) for home in homes],
         scratch,
         model="mock/m1",
         timeout_s=timeout_s,
@@ -123,11 +126,29 @@ async def test_an_agent_that_gives_no_answer_is_unreachable(tmp_path: Path, scen
         assert (await ask(judge, "again")).text == "All done."
 
 
-async def test_an_agent_that_takes_too_long_is_unreachable(tmp_path: Path) -> None:
-    async with judge_of(tmp_path, timeout_s=2) as judge:
+async def test_an_agent_that_takes_too_long_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+    async with open_gate() as gate, judge_of(tmp_path, timeout_s=17) as judge:
+
+        async def until_it_waits(spec: ProcessSpec, *, timeout_s: float, leave: Leave) -> ProcessEnd:
+            """The time is up when the agent has made its call, however slow the machine is."""
+            limits.append(timeout_s)
+
+            async def stop() -> None:
+                await gate.next()
+                leave.stop.set()
+
+            async with create_task_group() as group:
+                group.start_soon(stop)
+                end = await supervise(spec, timeout_s=timeout_s, leave=leave)
+                group.cancel_scope.cancel()
+            return replace(end, reason=EndReason.TIMED_OUT)
+
+        monkeypatch.setattr(agent_module, "supervise", until_it_waits)
         with pytest.raises(JudgeUnreachableError, match="timed_out") as raised:
-            await ask(judge, "scenario: think")
+            await ask(judge, f"scenario: use read\nscenario: gate {gate.port}")
     assert (raised.value.calls, raised.value.usage.requests) == (1, 1)
+    assert limits == [17]
 
 
 async def test_a_provider_that_refuses_the_account_is_a_refusal(tmp_path: Path) -> None:

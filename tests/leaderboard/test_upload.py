@@ -13,7 +13,8 @@ import anyio
 import pytest
 from anyio import fail_after
 
-from fake_leaderboard import Reply, error, fake_leaderboard
+from fake_leaderboard import FakeLeaderboard, Reply, error, fake_leaderboard
+from fakes import nobody_listening
 from leaderboard_runs import past_run, planned
 from past_runs import Made
 from pinchbench.errors import ConfigError, LeaderboardError, NotForTheLeaderboardError, ResultsError
@@ -28,7 +29,6 @@ from pinchbench.results.store import RunFiles
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fake_leaderboard import FakeLeaderboard
     from pinchbench.leaderboard.upload import Parcel, Sent
     from pinchbench.model import Suite
 
@@ -170,11 +170,11 @@ async def test_a_server_that_never_comes_to_an_end_is_left_within_the_limit(parc
 
 
 async def test_where_nobody_listens_the_error_says_so(parcel: Parcel) -> None:
-    async with fake_leaderboard() as server:
-        pass
-
-    with pytest.raises(LeaderboardError, match="asked 4 times; the last time the connection failed"):
-        await deliver(server, parcel)
+    with (
+        nobody_listening() as port,
+        pytest.raises(LeaderboardError, match="asked 4 times; the last time the connection failed"),
+    ):
+        await deliver(FakeLeaderboard(port, []), parcel)
 
 
 async def test_a_cancelled_upload_leaves_at_once_and_the_next_one_makes_no_second_entry(parcel: Parcel) -> None:

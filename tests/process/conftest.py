@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from pinchbench.process.supervise import Limits, ProcessSpec
+from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,8 @@ time.sleep(600)
 """
 
 QUICK_LIMITS = Limits(grace_s=0.3, orphan_grace_s=0.2, sweep_s=0.2)
+# For those who go when they are asked to: they need a turn for that, and nobody is waited for when they have gone.
+PATIENT_LIMITS = Limits(grace_s=20.0, sweep_s=20.0)
 
 
 class RollCall:
@@ -166,6 +169,10 @@ class Stage:
             if condition():
                 return
             await anyio.lowlevel.checkpoint()
+
+    def tree(self) -> int:
+        """How many live below the one guardian that runs for this test."""
+        return sum(map(lives, self.guardian().children(recursive=True)))
 
     def guardian(self) -> psutil.Process:
         """Return the one guardian that runs for this test."""

@@ -75,6 +75,25 @@ async def test_the_dead_are_not_found(
     assert find_marked(stage.marker) == []
 
 
+async def test_one_that_is_just_becoming_another_program_is_found(
+    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    script = stage.script(
+        "restless",
+        """
+        import os, sys
+        from present import present
+        connection = present() if len(sys.argv) == 1 else None
+        os.execv(sys.executable, [sys.executable, "-S", sys.argv[0], "again"])
+        """,
+    )
+    child = start([sys.executable, "-S", str(script)], stage.marker)
+    with fail_after(20):
+        await roll.present()
+    for _ in range(100):
+        assert [process.pid for process in find_marked(stage.marker)] == [child.pid]
+
+
 async def test_ends_them_and_counts(
     stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
@@ -214,6 +233,20 @@ async def main():
 
 anyio.run(main)
 """
+
+
+def test_a_parent_that_ends_while_parents_are_looked_for_is_the_last_that_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = psutil.Process.parent
+
+    def parent(process: psutil.Process) -> psutil.Process | None:
+        if process.pid != os.getpid():
+            raise psutil.NoSuchProcess(process.pid)
+        return real(process)
+
+    monkeypatch.setattr(psutil.Process, "parent", parent)
+    assert leftovers._self_and_parents() == {os.getpid(), os.getppid()}
 
 
 class TestOrphans:
@@ -396,6 +429,7 @@ class TestWithin:
             assert pids["left"] in dict(ended)
             assert "stay.py left" in dict(ended)[pids["left"]]
             assert not {pids["another"], pids["server"], users.pid} & dict(ended).keys()
+            await stage.until(lambda: not lives(pids["left"]))  # one that was killed needs a turn to be gone
             assert {name: lives(pid) for name, pid in pids.items()} == {
                 "left": False,
                 "another": True,
@@ -412,6 +446,7 @@ class TestWithin:
             assert await to_thread.run_sync(end_within, stage.marker, theirs, 0.3) == []
             ended = await to_thread.run_sync(end_within, stage.marker, ours, 0.3)
             assert {pids["parent"], pids["child"]} <= dict(ended).keys()
+            await stage.until(lambda: not lives(pids["parent"]) and not lives(pids["child"]))
             assert [name for name, pid in pids.items() if lives(pid)] == ["server"]
 
     async def test_touches_nobody_of_another_marker(

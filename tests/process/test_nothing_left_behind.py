@@ -18,7 +18,8 @@ LEAKS = {
         os.waitid(os.P_PID, kept[-1].pid, os.WEXITED | os.WNOWAIT)
     """,
     "a_thread": """
-        threading.Thread(target=threading.Event().wait, args=(2.5,)).start()
+        conftest.THREAD_END_S = 0.1  # the longest that this one may still run, which runs until all tests are over
+        threading.Thread(target=threading.main_thread().join).start()
     """,
     "a_file": """
         os.open(os.devnull, os.O_RDONLY)
@@ -30,6 +31,7 @@ LEAKS = {
 TIDY = """
 def test_tidy():
     subprocess.run(["true"])
+    conftest.THREAD_END_S = 60  # that is not needed
     thread = threading.Thread(target=threading.Event().wait, args=(0.2,))
     thread.start()
     with open(os.devnull), socket.socket():
@@ -42,7 +44,7 @@ def test_it_fails_each_leak_and_nothing_else(tmp_path: Path) -> None:
     conftest = Path(__file__).parents[1] / "conftest.py"
     (tmp_path / "conftest.py").write_text(conftest.read_text(encoding="utf-8"), encoding="utf-8")
     tests = "".join(f"\ndef test_{name}():{body}" for name, body in LEAKS.items())
-    head = "import os, socket, subprocess, threading\n\nkept = []\n"
+    head = "import os, socket, subprocess, threading\n\nimport conftest\n\nkept = []\n"
     (tmp_path / "test_leaks.py").write_text(head + tests + TIDY, encoding="utf-8")
     # Python's own warning about a forgotten child would come first, and would not name it.
     argv = [sys.executable, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", "-W", "ignore", str(tmp_path)]

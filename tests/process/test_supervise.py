@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,8 +18,10 @@ import pytest
 from anyio import CancelScope, create_task_group, fail_after, to_thread
 
 from pinchbench.process.awake import Clocks, Reading
-from pinchbench.process.leftovers import identity
+from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
+from process.conftest import PATIENT_LIMITS, QUICK_LIMITS
+from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +32,8 @@ pytestmark = pytest.mark.anyio
 both_backends = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 LONG_S = 300.0  # a limit that no test reaches: what needs that long hangs
+# For an agent that goes when it is asked to, beside others that do not.
+OWN_TIME = replace(QUICK_LIMITS, grace_s=PATIENT_LIMITS.grace_s)
 OF_THE_C_LIBRARY = 1 << 31 | 1 << 32  # signals 32 and 33 are glibc's own; nobody else can set or see them
 MIB = 1024 * 1024
 
@@ -57,8 +62,11 @@ from present import present
 if os.fork():
     os._exit(0)
 os.setsid()
+parent = os.getpid()
 if os.fork():
     os._exit(0)
+while os.getppid() == parent:  # whoever sees this one sees nobody else
+    time.sleep(0.01)
 os.chdir("/")
 os.closerange(0, 256)
 os.open("/dev/null", os.O_RDWR)
@@ -117,18 +125,30 @@ def gate(stage: Stage) -> Iterator[Callable[[], None]]:
 
 
 async def run_until(
-    stage: Stage, argv: list[str], *, present: int, leave: Leave, then: Callable[[], None], level: str = ""
+    stage: Stage,
+    argv: list[str],
+    *,
+    present: int,
+    leave: Leave,
+    then: Callable[[], None],
+    level: str = "",
+    limits: Limits = QUICK_LIMITS,
+    tree: int = 0,
 ) -> ProcessEnd:
-    """Supervise; once so many have answered the roll call, do `then`; return the end when nobody is left."""
+    """Supervise; once so many have answered the roll call, do `then`; return the end when nobody is left.
+
+    With `tree`, `then` waits until those who only started others have gone, and so many processes are there.
+    """
     ends: list[ProcessEnd] = []
 
     async def run() -> None:
-        ends.append(await supervise(stage.spec(argv), timeout_s=LONG_S, leave=leave, level=level))
+        ends.append(await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S, leave=leave, level=level))
 
     with fail_after(20):
         async with create_task_group() as group:
             group.start_soon(run)
             await stage.roll.present(present)
+            await stage.until(lambda: not tree or stage.tree() == tree)
             then()
         await stage.roll.all_gone()
     return ends[0]
@@ -178,7 +198,8 @@ class TestNormalEnd:
             """,
             crowd.start(shape).replace("{stay}", stage.stay),
         )
-        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate)
+        limits = QUICK_LIMITS if "deaf" in shape else PATIENT_LIMITS
+        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate, limits=limits, tree=2)
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 4)
         assert [one.command.split()[-1] for one in end.leftovers] == [shape]
         assert end.killed == int("deaf" in shape)
@@ -197,7 +218,8 @@ class TestEveryEnd:
     @both_backends
     async def test_timeout(self, stage: Stage, crowd: Crowd) -> None:
         with fail_after(30):
-            end = await supervise(stage.spec(crowd.script(list(SHAPES), "wait; sleep 600")), timeout_s=1.0)
+            spec = stage.spec(crowd.script(list(SHAPES), "wait; sleep 600"), limits=OWN_TIME)
+            end = await supervise(spec, timeout_s=1.0)
             await stage.roll.all_gone()
         assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, -signal.SIGTERM)
         assert end.ran_s >= 1.0
@@ -205,8 +227,23 @@ class TestEveryEnd:
     @both_backends
     async def test_stop(self, stage: Stage, crowd: Crowd) -> None:
         leave = Leave()
-        argv = crowd.script(list(SHAPES), "exec {stay} agent")
-        end = await run_until(stage, argv, present=len(SHAPES) + 1, leave=leave, then=leave.stop.set)
+        spec = stage.spec(crowd.script(list(SHAPES), "exec {stay} agent"), limits=PATIENT_LIMITS)
+        ends = []
+
+        async def run() -> None:
+            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave))
+
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run)
+                came = await stage.roll.present(len(SHAPES) + 1)
+                await stage.until(lambda: stage.tree() == len(came))
+                leave.stop.set()
+                for name, pid in came.items():
+                    await stage.until(lambda name=name, pid=pid: "deaf" in name or not lives(pid))  # type: ignore[misc]
+                leave.hurry.set()
+            await stage.roll.all_gone()
+        [end] = ends
         assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGTERM)
         assert len(end.leftovers) == len(SHAPES)
         assert end.killed == 2
@@ -239,8 +276,9 @@ class TestEveryEnd:
             leave.stop.set()
 
         argv = crowd.script(list(SHAPES), "exec {stay} agent")
-        end = await run_until(stage, argv, present=len(SHAPES) + 1, leave=leave, then=both)
-        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, len(SHAPES) + 1)
+        everybody = len(SHAPES) + 1
+        end = await run_until(stage, argv, present=everybody, leave=leave, then=both, tree=everybody)
+        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, everybody)
 
     @both_backends
     async def test_cancel(self, stage: Stage, crowd: Crowd) -> None:
@@ -256,7 +294,21 @@ class TestEveryEnd:
         leave = Leave()
         shapes = [shape for shape in SHAPES if shape not in ("no_environment", "deaf_daemon")]
         argv = crowd.script(shapes, "exec {stay} agent")
-        end = await run_until(stage, argv, present=len(shapes) + 1, leave=leave, then=leave.stop.set, level="session")
+        spec = stage.spec(argv, limits=OWN_TIME)
+        ends = []
+
+        async def run() -> None:
+            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave, level="session"))
+
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(run)
+                there = {*(await stage.roll.present(len(shapes) + 1)).values()}
+                guardian = stage.guardian().pid
+                await stage.until(lambda: {one.pid for one in find_marked(stage.marker)} == {guardian, *there})
+                leave.stop.set()
+            await stage.roll.all_gone()
+        [end] = ends
         assert (end.reason, end.exit_code, end.level) == (EndReason.STOPPED, -signal.SIGTERM, "session")
         assert len(end.leftovers) == len(shapes)
 
@@ -277,7 +329,8 @@ class TestGrace:
 
     async def test_one_that_handles_sigterm_has_its_last_words(self, stage: Stage) -> None:
         leave = Leave()
-        end = await run_until(stage, stage.python(POLITE), present=1, leave=leave, then=leave.stop.set)
+        argv = stage.python(POLITE)
+        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set, limits=PATIENT_LIMITS)
         assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, 5, 0)
         assert stage.out() == "last words\n"
 
@@ -332,9 +385,10 @@ class TestGrace:
 
 class TestFlood:
     async def test_past_the_limit_it_is_ended(self, stage: Stage) -> None:
-        limits = Limits(grace_s=0.3, sweep_s=0.2, output_limit_bytes=MIB)
+        limits = replace(PATIENT_LIMITS, output_limit_bytes=MIB)
+        argv = stage.bash(f"head -c {MIB + MIB // 2} /dev/zero; exec sleep 600")  # twice the limit would end the grace
         with fail_after(20):
-            end = await supervise(stage.spec(["yes"], limits=limits), timeout_s=LONG_S)
+            end = await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S)
         assert (end.reason, end.exit_code) == (EndReason.OUTPUT_LIMIT, -signal.SIGTERM)
         stage.stdout.unlink()
 
@@ -400,7 +454,8 @@ class TestSleep:
 
         async def run() -> None:
             clocks = Clocks(read=made_up.read)
-            ends.append(await supervise(stage.spec(stage.python(POLITE)), timeout_s=timeout_s, clocks=clocks))
+            spec = stage.spec(stage.python(POLITE), limits=PATIENT_LIMITS)
+            ends.append(await supervise(spec, timeout_s=timeout_s, clocks=clocks))
 
         with fail_after(20):
             async with create_task_group() as group:
@@ -413,7 +468,7 @@ class TestSleep:
     @pytest.mark.parametrize("kind", ["suspended_s", "stopped_s"])
     async def test_an_agent_is_not_timed_out_by_a_sleep_and_the_sleep_is_told(self, stage: Stage, kind: str) -> None:
         made_up = MadeUpClocks()
-        end = await self.run(stage, made_up, lambda: setattr(made_up, kind, 1000.0), timeout_s=2.0)
+        end = await self.run(stage, made_up, lambda: setattr(made_up, kind, 1000.0), timeout_s=4.0)
         assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, 5)
         assert end.asleep_s >= 1000
         assert end.ran_s < 1000
@@ -457,7 +512,7 @@ class TestSleep:
         ends = []
 
         async def run() -> None:
-            spec = stage.spec(stage.python(POLITE))
+            spec = stage.spec(stage.python(POLITE), limits=PATIENT_LIMITS)
             ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave, clocks=Clocks(read=made_up.read)))
 
         with fail_after(20):
@@ -648,7 +703,7 @@ class TestTwoEventsAtOnce:
         ends = []
 
         async def run(number: int) -> None:
-            spec = stage.spec(["sleep", "0.2"], marker=f"{stage.marker}/{number}")
+            spec = stage.spec(["sleep", "0.2"], marker=f"{stage.marker}/{number}", limits=PATIENT_LIMITS)
             ends.append(await supervise(spec, timeout_s=0.17 + number / 400))
 
         with fail_after(20):
@@ -662,7 +717,7 @@ class TestTwoEventsAtOnce:
     async def test_exit_and_stop_together_give_one_end(self, stage: Stage) -> None:
         leave = Leave()
         argv = stage.python("from present import present; present()")
-        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set)
+        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set, limits=PATIENT_LIMITS)
         late = {(EndReason.STOPPED, -signal.SIGTERM), (EndReason.STOPPED, 0)}
         assert (end.reason, end.exit_code) in {(EndReason.EXITED, 0), *late}
 
@@ -727,11 +782,11 @@ class TestManyAtOnce:
     async def test_the_clock_starts_with_the_process(self, stage: Stage) -> None:
         """A guardian that starts late takes nothing from the agent's time."""
         slow = stage.folder / "slow-python"
-        slow.write_text(f'#!/bin/sh\nsleep 0.5\nexec {sys.executable} "$@"\n', encoding="utf-8")
+        slow.write_text(f'#!/bin/sh\nsleep 2.5\nexec {sys.executable} "$@"\n', encoding="utf-8")
         slow.chmod(0o755)
         with pytest.MonkeyPatch.context() as patch, fail_after(20):
             patch.setattr("pinchbench.process.supervise.sys.executable", str(slow))
-            end = await supervise(stage.spec(["sleep", "0.1"]), timeout_s=0.4)
+            end = await supervise(stage.spec(["sleep", "0.1"]), timeout_s=2.0)
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
 
 
@@ -831,7 +886,7 @@ class TestARunnerOfItsOwn:
     async def test_stopped_for_longer_than_the_limit_it_times_nobody_out_on_waking(
         self, stage: Stage, gate: Callable[[], None], runner: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
-        limit_s = 2.0
+        limit_s = 4.0
         agent = stage.python(
             f"""
             import time
@@ -858,7 +913,7 @@ class TestARunnerOfItsOwn:
     async def test_not_stopped_it_times_the_same_agent_out(
         self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
-        child = runner(1, stage.bash("exec {stay} agent"), 1.0)
+        child = runner(1, stage.bash("exec {stay} agent"), 3.0)
         with fail_after(20):
             await stage.roll.present()
             assert child.stdout is not None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
 FINISHED = RunFinished(at=2.5)
-CHILD_LIMIT_S = 30
+CHILD_LIMIT_S = 60
 
 
 def finished(number: int, note: str = "") -> TrialFinished:

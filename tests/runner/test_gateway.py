@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from anyio import Event as Moment
 from anyio import create_task_group, fail_after
@@ -300,11 +302,15 @@ def sleeping(run_id: str) -> set[str]:
     """The commands that sleep below the gateway of a run, whatever they have done to their environment."""
     found = set()
     for process in find_marked(f"{run_id}/.gateway"):
-        parent = process.parent()
-        for one in (process, *(parent.children(recursive=True) if parent is not None else ())):
-            words = one.cmdline()
-            if words[:1] == ["sleep"]:
-                found.add(" ".join(words))
+        below = [process]
+        with suppress(psutil.Error):  # the shells of these commands come and go
+            parent = process.parent()
+            below += parent.children(recursive=True) if parent is not None else []
+        for one in below:
+            with suppress(psutil.Error):
+                words = one.cmdline()
+                if words[:1] == ["sleep"]:
+                    found.add(" ".join(words))
     return found
 
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from browser import chromium, opened
 from past_runs import Made, PlannedRun, random_trials, write_run
@@ -159,13 +160,13 @@ def test_a_trial_has_an_address_and_back_leads_back(browser: Browser, report: Pa
         assert page.locator(".fold", has_text="ls task_dogwood").locator("pre").count() == 2
 
         page.get_by_text("previous trial").click()
-        assert page.locator("h1").inner_text() == "task_dogwood"
+        expect(page.locator("h1")).to_have_text("task_dogwood")
         assert "There is no transcript." in page.locator("#trial").inner_text()
         page.go_back()
-        assert page.locator("h1").inner_text() == "task_dogwood@2"
+        expect(page.locator("h1")).to_have_text("task_dogwood@2")
         page.get_by_role("link", name="all tasks").click()
 
-        assert page.locator("#overview").is_visible()
+        expect(page.locator("#overview")).to_be_visible()
         assert page.locator("tr.trial:visible").count() == 2
         assert watched.complaints == []
 
@@ -174,7 +175,7 @@ def test_a_bar_of_the_timeline_leads_to_its_trial(browser: Browser, report: Path
     with opened(browser, report) as watched:
         watched.page.locator(".plot .wide a[href='#trial/task_birch']").click()
 
-        assert watched.page.locator("h1").inner_text() == "task_birch"
+        expect(watched.page.locator("#trial h1")).to_have_text("task_birch")
 
 
 def test_nothing_of_a_hostile_transcript_runs_or_hides(browser: Browser, report: Path) -> None:
@@ -215,10 +216,10 @@ def test_names_notes_and_logs_are_text_wherever_they_are_shown(browser: Browser,
         page.locator("select[name=category]").select_option(text)
         assert _tasks(page) == [name]
         page.locator("tr.trial a").first.click()
-        assert page.locator("h1").inner_text() == name
+        expect(page.locator("h1")).to_have_text(name)
         shown = page.locator("#trial").inner_text()
         page.get_by_role("link", name="next trial").click()
-        assert page.locator("h1").inner_text() == f"{name}@2"
+        expect(page.locator("h1")).to_have_text(f"{name}@2")
 
         assert shown.count(text) >= 6  # category, note, the attempts' two, the judge's, stderr
         assert page.locator("img, i:not(.meter > i), [onmouseover], [onerror]").count() == 0

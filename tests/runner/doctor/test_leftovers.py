@@ -58,7 +58,8 @@ def test_a_process_of_a_dead_run_is_listed_and_left_alone() -> None:
     for _ in range(20):  # tests beside this one start runs, and these may end it first
         with _orphan() as process:
             found = {pid: marker for pid, marker, _ in list_orphaned()}
-            if process.poll() is not None:
+            if process.pid not in found:
+                process.wait(timeout=20)  # it is on its way out, and else it should have been found
                 continue
             assert found[process.pid] == "run/.gateway"
             return
