@@ -7,7 +7,7 @@ socket pair whose other end only the runner holds. Lines go both ways:
                         `stop`   SIGTERM to the agent, the grace, then SIGKILL for whoever is left
                         `kill`   SIGKILL now
                         (end of file: the runner is gone, `kill -9` included; a short grace)
-    guardian → runner   {"event": "started", "pid": …} or {"event": "failed", "message": …}
+    guardian → runner   {"event": "started", "pid": …, "at": …}, when on the monotonic clock, or {"event": "failed", …}
                         {"event": "ended", …}  when nobody is left
 
 One job at a time, and the next only when nobody of the last one is left: starting a Python for each costs more than all
@@ -402,16 +402,16 @@ class Guardian:
 
     def run(self, job: Job, *, subreaper: bool) -> dict[str, object]:
         """Start the agent, see it through, and return what is to be reported."""
-        started_at = time.monotonic()
         try:
             job.take_files()
         except OSError as error:
             return {"event": "failed", "message": str(error)}
+        started_at = time.monotonic()
         try:
             pid = spawn(job.argv, job.env)
         except OSError as error:
             return {"event": "failed", "errno": error.errno, "message": f"{error.strerror}: {job.argv[0]}"}
-        self._line.say(event="started", pid=pid)
+        self._line.say(event="started", pid=pid, at=started_at)
         tree = Tree(pid, subreaper=subreaper, marker=job.env[MARKER])
         leftovers: list[dict[str, object]] = []
         killed = 0

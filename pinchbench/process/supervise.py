@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -135,6 +136,7 @@ class _Report:
         self.ended = Event()  # the report is here, or never will be
         self.end: dict[str, object] | None = None
         self.failure: dict[str, object] | None = None
+        self.started_at = 0.0  # on this machine's monotonic clock
 
     async def listen(self, guardian: Guardian) -> None:
         """Take what it says, until there is no more to be said about this trial."""
@@ -142,6 +144,7 @@ class _Report:
             async for message in messages:
                 match message["event"]:
                     case "started":
+                        self.started_at = float(str(message["at"]))
                         self.started.set()
                         continue
                     case "failed":
@@ -164,15 +167,19 @@ def contain_level() -> str:
 
 
 class _Timer:
-    """Waits for events within limits that count only the time in which this process is awake."""
+    """Waits for events within limits that count only the time in which this process is awake.
 
-    def __init__(self, clocks: Clocks) -> None:
+    `passed_s` had passed already when it was made.
+    """
+
+    def __init__(self, clocks: Clocks, *, passed_s: float = 0.0) -> None:
         self._clocks = clocks
+        self._passed_s = passed_s
         self._wakefulness = Wakefulness(clocks.read(), gap_s=clocks.gap_s)
 
     @property
     def awake_s(self) -> float:
-        return self._wakefulness.awake_s
+        return self._passed_s + self._wakefulness.awake_s
 
     @property
     def asleep_s(self) -> float:
@@ -243,9 +250,10 @@ class _Run:
         self.timed_out = False
         self.ran_s = 0.0
 
-    def start_timer(self) -> None:
-        """The time counts from now."""
-        self.timer = _Timer(self._clocks)
+    def start_timer(self, started_at: float) -> None:
+        """The time counts from then: many that start together are heard of late."""
+        passed_s = max(0.0, time.monotonic() - started_at)
+        self.timer = _Timer(self._clocks, passed_s=passed_s if passed_s <= self._clocks.gap_s else 0.0)
 
 
 def _job(spec: ProcessSpec, clocks: Clocks) -> bytes:
@@ -270,7 +278,7 @@ async def _see_through(
             with move_on_after(START_LIMIT_S, shield=True):
                 await guardian.give(work)
             await run.timer.wait(report.started, until_s=START_LIMIT_S)
-            run.start_timer()
+            run.start_timer(report.started_at)
             run.timed_out = not await run.timer.wait(report.ended, leave.stop, until_s=timeout_s)
         finally:
             run.ran_s = run.timer.awake_s

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,6 +115,7 @@ def talk(stage: Stage) -> Iterator[Callable[..., Talk]]:
 
 
 async def test_tells_start_and_end(talk: Callable[..., Talk]) -> None:
+    before = time.monotonic()
     guard = talk(["sh", "-c", "exit 3"])
     with fail_after(20):
         started = await guard.hear()
@@ -121,6 +123,7 @@ async def test_tells_start_and_end(talk: Callable[..., Talk]) -> None:
         await guard.silence()
     assert started["event"] == "started"
     assert isinstance(started["pid"], int)
+    assert before < float(str(started["at"])) < time.monotonic()
     assert (ended["event"], ended["reason"], ended["exit_code"]) == ("ended", "exited", 3)
     assert (ended["leftovers"], ended["killed"], ended["survivors"]) == ([], 0, [])
 

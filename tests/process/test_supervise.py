@@ -18,13 +18,14 @@ import pytest
 from anyio import CancelScope, create_task_group, fail_after, to_thread
 
 from pinchbench.process.awake import Clocks, Reading
+from pinchbench.process.guardians import Guardian
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
 from process.conftest import PATIENT_LIMITS, QUICK_LIMITS
 from processes import lives
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterator
 
     from process.conftest import Stage
 
@@ -788,6 +789,27 @@ class TestManyAtOnce:
             patch.setattr("pinchbench.process.supervise.sys.executable", str(slow))
             end = await supervise(stage.spec(["sleep", "0.1"]), timeout_s=2.0)
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
+
+    async def test_the_clock_has_run_when_a_start_is_heard_of_late(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of many that start together, the event loop hears one after the other."""
+        messages = Guardian.messages
+
+        async def late(guardian: Guardian) -> AsyncGenerator[dict[str, object]]:
+            async for message in messages(guardian):
+                if message["event"] == "started":
+                    await stage.roll.present()
+                yield message
+
+        monkeypatch.setattr(Guardian, "messages", late)
+        still = Clocks(read=lambda: Reading(awake_s=1.0, passed_s=1.0))
+        agent = stage.python(
+            "import time; time.sleep(0.5); from present import present; c = present(); time.sleep(600)"
+        )
+        with fail_after(20):
+            end = await supervise(stage.spec(agent), timeout_s=0.4, clocks=still)
+        assert end.reason is EndReason.TIMED_OUT
 
 
 RUNNER = """
