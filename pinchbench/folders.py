@@ -153,69 +153,16 @@ def set_aside(path: Path) -> Path | None:
     return aside
 
 
-def copy_anew(source: Path, target: Path) -> None:
-    """Make `target` a copy of the folder `source`, whatever has become of an earlier copy there. Blocks.
+def overwrite_file(path: Path | str, content: IO[bytes]) -> None:
+    """Give a file other content, or make one that only this user can read. A link is not followed. Blocks.
 
-    Folders and files that are where they belong stay and get the copy's content, since making and removing them is what
-    costs most; all else is removed. Links are copied as links. Recursive in `source`, never in what somebody else has
-    put into `target`. Raises OSError.
+    In place: a file that was emptied first is written to the disk as soon as it is closed on ext4, which takes a hundred
+    times as long (measured). So it is for files that nobody needs after a crash. Raises OSError.
     """
-    _keep_or_make(source, target)
-    with os.scandir(source) as listing:
-        wanted = {entry.name: entry for entry in listing}
-    with os.scandir(target) as listing:
-        found = list(listing)
-    for entry in found:
-        place = target / entry.name
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name not in wanted or not wanted[entry.name].is_dir(follow_symlinks=False):
-                _remove(place)
-        elif entry.name not in wanted or not _can_be_overwritten(entry, wanted[entry.name]):
-            place.unlink()
-    for name, entry in wanted.items():
-        if entry.is_dir(follow_symlinks=False):
-            copy_anew(source / name, target / name)
-        else:
-            shutil.copy2(entry.path, target / name, follow_symlinks=False)
-    shutil.copystat(source, target)
-
-
-def _can_be_overwritten(entry: os.DirEntry[str], wanted: os.DirEntry[str]) -> bool:
-    """Whether a file can be made the copy of another; not one that has a second name, by which it would change as well."""
-    if not entry.is_file(follow_symlinks=False) or not wanted.is_file(follow_symlinks=False):
-        return False
-    if entry.stat(follow_symlinks=False).st_nlink > 1 or _attributes(entry) != _attributes(wanted):
-        return False
-    os.chmod(entry, 0o600)  # noqa: PTH101 - it is no Path
-    return True
-
-
-def _keep_or_make(source: Path, target: Path) -> None:
-    """Make a folder that can be written to, unless there is one with nothing about it that its copy lacks."""
-    try:
-        mode = target.lstat().st_mode
-    except FileNotFoundError:
-        mode = 0
-    if stat.S_ISDIR(mode):
-        target.chmod(0o700)
-        if _attributes(target) == _attributes(source):
-            return
-        _remove(target)
-    elif mode:
-        target.unlink()
-    target.mkdir(mode=0o700, parents=True)
-
-
-def _attributes(path: os.PathLike[str]) -> list[str]:
-    """Names of what is beside its permissions, such as the rights that the files of a folder are going to have."""
-    if not hasattr(os, "listxattr"):  # no system but Linux has these in Python
-        return []
-    return sorted(os.listxattr(path, follow_symlinks=False))
-
-
-def _remove(folder: Path) -> None:
-    if left := remove_folder(folder):
-        raise OSError(left)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        shutil.copyfileobj(content, file)
+        file.truncate()
 
 
 def remove_folder(folder: Path, *, last: str = "") -> str:

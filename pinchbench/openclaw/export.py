@@ -62,5 +62,6 @@ def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSErro
 
 def elsewhere(cwds: tuple[str, ...], workspace: Path) -> str:
     """Where a session worked, if it says so and that is not the workspace."""
-    place = workspace.resolve()
-    return next((cwd for cwd in cwds if Path(cwd).resolve() != place), "")
+    said = [cwd for cwd in cwds if cwd != str(workspace)]  # to follow links takes a dozen looks at the disk
+    place = workspace.resolve() if said else workspace
+    return next((cwd for cwd in said if Path(cwd).resolve() != place), "")

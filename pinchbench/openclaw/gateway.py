@@ -16,6 +16,7 @@ import anyio
 from anyio import Event, Lock, create_task_group, fail_after, move_on_after, to_thread
 
 from pinchbench.errors import GatewayError
+from pinchbench.mold import Mold
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.gateway_config import SILENCE, Pointing, gateway_config, with_agents
 from pinchbench.openclaw.home import agent_entry, copy_home, later_place, write_private
@@ -174,7 +175,7 @@ class Gateway:
 
     def _renew(self) -> None:
         """Make the state anew, with a port and a token of its own."""
-        path, config = copy_home(self._template.root, self._home.root)
+        path, config = copy_home(Mold(self._template.root), self._home.root)
         agent_entry(config, self._home.agent_id)
         self._port = free_port()
         self._config = gateway_config(

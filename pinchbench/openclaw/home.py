@@ -7,12 +7,14 @@ import os
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 
 from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
-from pinchbench.folders import copy_anew
+from pinchbench.folders import overwrite_file
+from pinchbench.mold import Mold
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.credentials import Json, UserState, merge
 from pinchbench.openclaw.install import cache_dir, release_key
@@ -82,7 +84,7 @@ class PrivateHome:
     openclaw: OpenClaw
     base_env: Mapping[str, str]
     provider: tuple[str, Json] | None = None
-    template: Path | None = None
+    template: Mold | None = None
 
     @property
     def state_dir(self) -> Path:
@@ -128,17 +130,17 @@ class PrivateHome:
         if self.provider is not None:
             name, entry = self.provider
             config = merge(config, {"models": {"providers": {name: entry}}})
-        path.write_text(json.dumps(config), encoding="utf-8")  # as private as the template's
+        overwrite_file(path, BytesIO(json.dumps(config).encode()))  # as private as the template's
 
 
-def copy_home(template: Path, root: Path) -> tuple[Path, Json]:
+def copy_home(template: Mold, root: Path) -> tuple[Path, Json]:
     """Make `root` a copy of a template, whatever was there; return where its config lies, and what is to be in it. Blocks.
 
     The config is as it was until it is written: it points into the template. Raises OSError.
     """
-    copy_anew(template, root)
+    template.copy_to(root)
     path = root / STATE / "openclaw.json"
-    old, new = (json.dumps(str(place))[1:-1] for place in (template, root))
+    old, new = (json.dumps(str(place))[1:-1] for place in (template.source, root))
     return path, json.loads(path.read_text(encoding="utf-8").replace(old, new))
 
 
@@ -331,5 +333,5 @@ def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None =
         openclaw=template.openclaw,
         base_env=template.base_env,
         provider=provider,
-        template=template.root,
+        template=Mold(template.root),
     )
