@@ -20,7 +20,7 @@ from pinchbench.openclaw.progress import Progress, Session, Watch
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import Evidence, TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
-from pinchbench.process.follow import POLL_S, Follower
+from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessSpec, supervise
 
@@ -189,7 +189,7 @@ class OpenClawAgent:
                 progress.lingered = True
                 own.stop.set()
                 return
-            await anyio.sleep(0 if read_bytes > MUCH_BYTES else POLL_S)
+            await anyio.sleep(0 if read_bytes > MUCH_BYTES else next_look_s())
 
     def _result(
         self,

@@ -82,14 +82,17 @@ class Progress:
 
     def event(self, session: Session, line: bytes) -> None:
         """Take a line of the transcript."""
-        calls = session.reader.usage.requests
-        events = session.reader.feed(line)
-        if session.reader.usage.requests > calls:
+        reader = session.reader
+        calls, refused = reader.usage.requests, reader.rate_limits
+        events = reader.feed(line)
+        if reader.usage.requests > calls:
             self.complaints.answered(written_at(events[-1]))
-        for event in events:
-            if self.watch.activity is not None and (what := describe(event)):
-                self.watch.activity(what, self.usage())
-        self._tell()
+        if reader.rate_limits > refused:
+            self._tell()
+        if self.watch.activity is not None:
+            for event in events:
+                if what := describe(event):
+                    self.watch.activity(what, self.usage())
 
     async def read_on(self, session: Session) -> int:
         """Take what is new in a session. Return how many bytes that was, newlines included."""

@@ -174,9 +174,8 @@ class SqliteStore:
 
     def _files(self) -> tuple[int, ...]:
         """What a database that is kept open depends on: the memory that its users share is a file that anyone can cut."""
-        inode, *_ = _stat(self._database)
         shared, _, size = _stat(f"{self._database}-shm")
-        return inode, shared, size
+        return self._stamp[0], shared, size
 
     def _glance(self) -> list[_Row] | None:
         """What is new, read at once: what was just committed is in memory, and a thread takes ten times as long.
@@ -341,11 +340,13 @@ class AnyStore:
             "jsonl": JsonlStore(agent / "sessions" / f"{session_id}.jsonl"),
             "sqlite": SqliteStore(agent / "agent" / "openclaw-agent.sqlite", session_id),
         }
+        self._followed: tuple[SessionStore, ...] = tuple(self._stores.values())
 
     async def poll(self) -> list[bytes]:
-        """Return what is new in either store."""
-        for store in self._stores.values():
+        """Return what is new in either store; from the first lines on, in the one that had them."""
+        for store in self._followed:
             if lines := await store.poll():
+                self._followed = (store,)
                 return lines
         return []
 

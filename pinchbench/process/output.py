@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from pinchbench.process.follow import POLL_S
+from pinchbench.process.follow import next_look_s
 from pinchbench.process.lines import LineSplitter
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Output:
         """Read on until cancelled."""
         while True:
             await self.read_on()
-            await anyio.sleep(POLL_S)
+            await anyio.sleep(next_look_s())
 
     async def finish(self) -> None:
         """Take what a process that is gone wrote last."""

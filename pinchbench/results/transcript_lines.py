@@ -118,6 +118,8 @@ def _amount(value: object) -> float:
 
 
 def _count(value: object) -> int:
+    if type(value) is int and 0 <= value <= MAX_AMOUNT:  # nearly always
+        return value
     return int(_amount(value))
 
 

@@ -34,7 +34,7 @@ from pinchbench.openclaw.export import export_sessions
 from pinchbench.openclaw.progress import Progress, Session, Watch
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import Evidence
-from pinchbench.process.follow import POLL_S, Follower
+from pinchbench.process.follow import POLL_S, Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise
 
@@ -289,7 +289,7 @@ async def latency(states: list[Path], kind: str, seconds: float) -> list[float]:
         try:
             while True:
                 read_bytes = await followed.read_on(session)
-                await anyio.sleep(0 if read_bytes > MUCH_BYTES else POLL_S)
+                await anyio.sleep(0 if read_bytes > MUCH_BYTES else next_look_s())
         finally:
             with anyio.CancelScope(shield=True):
                 await session.store.close()
