@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ READ_AND_WRITE = stat.S_IRUSR | stat.S_IWUSR
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Looks:
-    """What a copy shares with its source beside the content: permissions, times in ns, and the names of its attributes.
+    """What a copy shares with its source beside the content: owner, permissions, times in ns, and names of attributes.
 
-    Attributes are what is beside the permissions, such as the rights that the files of a folder are going to have.
+    Attributes are what is beside the permissions, such as the rights that the files of a folder are going to have. They
+    are never copied: what has others than its source is made anew, and has those that its place gives it.
     """
 
+    owner: int
     mode: int
     times: tuple[int, int]
     attributes: list[str]
@@ -27,11 +30,18 @@ class _Looks:
     @classmethod
     def of(cls, path: str, info: os.stat_result) -> _Looks:
         return cls(
-            mode=stat.S_IMODE(info.st_mode), times=(info.st_atime_ns, info.st_mtime_ns), attributes=_attributes(path)
+            owner=info.st_uid,
+            mode=stat.S_IMODE(info.st_mode),
+            times=(info.st_atime_ns, info.st_mtime_ns),
+            attributes=_attributes(path),
         )
 
+    def can_be_put_on(self, path: str, info: os.stat_result) -> bool:
+        """Whether the owner and the attributes are these already; the rest can be given."""
+        return info.st_uid == self.owner and _attributes(path) == self.attributes
+
     def put_on(self, path: str, mode: int) -> None:
-        """Give them to a copy that has this mode, and the attributes already."""
+        """Give the permissions and the times to a copy that has this mode."""
         if mode != self.mode:
             os.chmod(path, self.mode)  # noqa: PTH101 - paths are text here: making Paths takes longer than the work
         os.utime(path, ns=self.times)
@@ -105,21 +115,27 @@ def _copy(folder: _Folder, target: str) -> None:
 
 def _keep_or_make(folder: _Folder, target: str) -> int:
     """Make a folder that can be written to, unless there is one with nothing about it that its copy lacks; its mode."""
-    try:
-        mode = os.lstat(target).st_mode
-    except FileNotFoundError:
-        mode = 0
-    if stat.S_ISDIR(mode):
-        if mode & stat.S_IRWXU != stat.S_IRWXU:
-            mode |= stat.S_IRWXU
-            os.chmod(target, stat.S_IMODE(mode))  # noqa: PTH101
-        if _attributes(target) == folder.looks.attributes:
-            return stat.S_IMODE(mode)
-        _remove(target)
-    elif mode:
-        os.unlink(target)  # noqa: PTH108
+    info = _look_at(target)
+    if info is not None:
+        mode = stat.S_IMODE(info.st_mode)
+        if not stat.S_ISDIR(info.st_mode):
+            os.unlink(target)  # noqa: PTH108
+        elif folder.looks.can_be_put_on(target, info):
+            if mode & stat.S_IRWXU != stat.S_IRWXU:
+                mode |= stat.S_IRWXU
+                os.chmod(target, mode)  # noqa: PTH101
+            return mode
+        else:
+            _remove(target)
     os.mkdir(target, mode=0o700)  # noqa: PTH102
     return 0  # whatever the umask has left of it
+
+
+def _look_at(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
 
 
 def _keep_what_belongs(folder: _Folder, target: str) -> dict[str, int]:
@@ -146,7 +162,7 @@ def _mode_to_overwrite(entry: os.DirEntry[str], looks: _Looks) -> int:
     if not entry.is_file(follow_symlinks=False):
         return 0
     info = entry.stat(follow_symlinks=False)
-    if info.st_nlink > 1 or _attributes(entry.path) != looks.attributes:
+    if info.st_nlink > 1 or not looks.can_be_put_on(entry.path, info):
         return 0
     mode = stat.S_IMODE(info.st_mode)
     if mode & READ_AND_WRITE != READ_AND_WRITE:
@@ -158,7 +174,12 @@ def _mode_to_overwrite(entry: os.DirEntry[str], looks: _Looks) -> int:
 def _attributes(path: str) -> list[str]:
     if not hasattr(os, "listxattr"):  # no system but Linux has these in Python
         return []
-    return sorted(os.listxattr(path, follow_symlinks=False))
+    try:
+        return sorted(os.listxattr(path, follow_symlinks=False))
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        return []  # some file systems have none
 
 
 def _remove(folder: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -160,6 +161,34 @@ def test_what_is_written_beside_the_content_is_gone_too(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this file system has no attributes")
     mold.copy_to(target)
+    assert listing(target) == listing(source)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
+def test_what_was_given_to_another_user_is_ours_again(tmp_path: Path) -> None:
+    source, target = template(tmp_path), tmp_path / "target"
+    mold = Mold(source)
+    mold.copy_to(target)
+    given = [target / "state" / "settings.json", target / "state" / "agents", target]
+    for path in given:
+        os.chown(path, 65534, 65534)
+    mold.copy_to(target)
+    assert listing(target) == listing(source)
+    assert {path.stat().st_uid for path in given} == {os.getuid()}
+
+
+@pytest.mark.skipif(not hasattr(os, "listxattr"), reason="only Linux has these in Python")
+def test_a_file_system_without_attributes_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> list[str]:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    source, target = template(tmp_path), tmp_path / "target"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listxattr", refuse)
+        mold = Mold(source)
+        mold.copy_to(target)
+        spoil_contents(target)
+        mold.copy_to(target)
     assert listing(target) == listing(source)
 
 

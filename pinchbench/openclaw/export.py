@@ -62,6 +62,12 @@ def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSErro
 
 def elsewhere(cwds: tuple[str, ...], workspace: Path) -> str:
     """Where a session worked, if it says so and that is not the workspace."""
-    said = [cwd for cwd in cwds if cwd != str(workspace)]  # to follow links takes a dozen looks at the disk
-    place = workspace.resolve() if said else workspace
-    return next((cwd for cwd in said if Path(cwd).resolve() != place), "")
+    said = (cwd for cwd in cwds if cwd != str(workspace))  # to follow links takes a dozen looks at the disk
+    return next((cwd for cwd in said if not _is_same(cwd, workspace)), "")
+
+
+def _is_same(cwd: str, workspace: Path) -> bool:
+    try:
+        return Path(cwd).resolve() == workspace.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False  # links that lead round in a circle, a NUL: the agent can write such a line too

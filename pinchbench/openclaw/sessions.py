@@ -25,6 +25,7 @@ MAX_EVENT_BYTES = (
 HEAD_BYTES = 16 * 1024  # of a longer one: enough to tell what it was
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # of one that is kept: a few packed bytes may stand for terabytes
 READ_BYTES = 256 * 1024
+LOOKS_AT_ONCE = 40  # at a line without an end, 256 KiB each: more than `MAX_EVENT_BYTES`
 ROWS_AT_ONCE = 200
 PAGE_BYTES = 1024 * 1024  # of events, unless one alone is longer: a few rows may stand for gigabytes
 MAX_STEPS = 200_000_000  # of SQLite's machine for one page, some seconds: a view may have rows without end
@@ -63,8 +64,13 @@ class JsonlStore:
         self._splitter = _splitter()
 
     async def poll(self) -> list[bytes]:
-        """Return the lines finished since the last poll."""
-        return [line.data for line in self._splitter.feed(await self._follower.read())]
+        """Return the lines finished since the last poll. Within a long line it reads on."""
+        for _ in range(LOOKS_AT_ONCE):
+            data = await self._follower.read()
+            lines = [line.data for line in self._splitter.feed(data)]
+            if lines or not data:
+                return lines
+        return []
 
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
         """Read the whole file; its unfinished last line included."""

@@ -28,8 +28,9 @@ def next_look_s() -> float:
 class Follower:
     """Reads what has been added to a file since the last look.
 
-    The file need not exist yet; one that shrank or was replaced is read from its beginning. A look at a file
-    that has not grown costs one `stat`. Use as an async context manager: it owns the open file.
+    The file need not exist yet, and what can't be opened counts as not there; one that shrank or was replaced is read
+    from its beginning. A look at a file that has not grown costs one `stat`. Use as an async context manager: it owns
+    the open file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,7 +97,7 @@ class Follower:
         if self._file is None:
             try:
                 self._file = await aiofiles.open(self._path, "rb", buffering=0)  # type: ignore[assignment]
-            except FileNotFoundError:  # deleted since the look
+            except OSError:  # deleted since the look, or a folder, or closed to us: none of these ends a trial
                 return b""
             assert self._file is not None  # noqa: S101 - for the type checker
             self._inode = os.fstat(self._file.fileno()).st_ino  # of what was opened: it may have been replaced

@@ -62,7 +62,8 @@ def is_alive(written: str) -> bool:
 def find_marked(prefix: str) -> list[psutil.Process]:
     """The living processes whose marker is `prefix` or begins with `prefix/`. Zombies are not alive.
 
-    Only processes of this user can be looked into; others are passed over. Blocks for some milliseconds.
+    Only processes of this user can be looked into; others are passed over. Blocks for some milliseconds; for `EXEC_S` when
+    there is one that shows no environment for good.
     """
     found = []
     due = time.monotonic() + EXEC_S

@@ -17,6 +17,7 @@ from anyio import CancelScope, fail_after
 
 from fake_openclaw import EVENTS_SCHEMA
 from pinchbench.openclaw.sessions import ROWS_AT_ONCE, AnyStore, JsonlStore, SqliteStore, _Row, read_lines
+from pinchbench.process.follow import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +87,15 @@ async def test_a_jsonl_file_is_followed_as_it_grows(tmp_path: Path) -> None:
         assert await store.poll() == [EVENT]
     assert every(store) == [EVENT, EVENT, b"last"]
     await store.close()
+
+
+async def test_a_line_longer_than_one_look_comes_with_one_poll(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"x" * (3 * CHUNK_BYTES) + b"\n")
+    store = JsonlStore(path)
+    with fail_after(20):
+        assert list(map(len, await store.poll())) == [3 * CHUNK_BYTES]
+        await store.close()
 
 
 async def test_a_cancelled_poll_loses_nothing_and_leaves_no_file_open(tmp_path: Path) -> None:

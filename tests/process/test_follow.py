@@ -46,6 +46,14 @@ def delete(path: Path) -> None:
     path.unlink()
 
 
+def make_folder(path: Path) -> None:
+    (path / "below").mkdir(parents=True)  # on some file systems an empty folder has no size
+
+
+def move_aside(path: Path) -> None:
+    path.rename(path.with_name("aside"))
+
+
 def append(path: Path, data: bytes) -> None:
     with path.open("ab") as file:
         file.write(data)
@@ -153,6 +161,20 @@ async def test_a_file_deleted_between_the_look_and_the_open_is_not_there(
     async with Follower(path) as follower:
         with fail_after(20):
             assert await follower.read() == b""
+
+
+async def test_a_folder_in_its_place_gives_nothing_until_the_file_is_back(path: Path) -> None:
+    append(path, b"first")
+    async with Follower(path) as follower:
+        with fail_after(20):
+            await follower.read()
+            delete(path)
+            make_folder(path)
+            assert await follower.read() == b""
+            assert await follower.read() == b""
+            move_aside(path)
+            append(path, b"second life")
+            assert await follower.read() == b"second life"
 
 
 async def test_a_deleted_file_gives_nothing_until_it_is_back(path: Path) -> None:
