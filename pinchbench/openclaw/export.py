@@ -43,7 +43,9 @@ def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSErro
     """
     whole, last, kind = TranscriptReader(), None, ""
     try:
-        with files.transcript.open("wb") as file:
+        # a fresh one: an agent that knows the place could put a link there, or a pipe that would hold us up for good
+        files.transcript.unlink(missing_ok=True)
+        with files.transcript.open("xb") as file:
             for session in sessions:
                 last = None
                 if (lines := session.store.lines(copy=file)) is None:

@@ -1,15 +1,41 @@
-"""What the authoritative read says about the place where OpenClaw worked."""
+"""The authoritative read: what it keeps of a session, and what it says about the place where OpenClaw worked."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.openclaw.export import elsewhere
+from pinchbench.openclaw.export import Export, elsewhere, export_sessions
+from pinchbench.openclaw.progress import Session
+from pinchbench.openclaw.sessions import AnyStore
+from pinchbench.openclaw.task_result import Evidence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+LINE = '{"type": "session", "cwd": "/"}\n'
+
+
+def link_to_a_victim(place: Path) -> None:
+    place.symlink_to(place.with_name("victim"))
+
+
+@pytest.mark.parametrize("plant", [link_to_a_victim, os.mkfifo], ids=["link", "pipe"])
+def test_what_an_agent_put_in_the_transcripts_place_gives_way(tmp_path: Path, plant: Callable[[Path], None]) -> None:
+    (tmp_path / "victim").write_text("kept", encoding="utf-8")
+    session = tmp_path / "agents" / "a" / "sessions" / "s.jsonl"
+    session.parent.mkdir(parents=True)
+    session.write_text(LINE, encoding="utf-8")
+    files = Evidence(folder=tmp_path)
+    plant(files.transcript)
+    exported = export_sessions([Session("s", AnyStore(tmp_path, "a", "s"))], files)
+    assert isinstance(exported, Export)
+    assert (exported.facts.events, exported.store) == (1, "jsonl")
+    assert files.transcript.read_text(encoding="utf-8") == LINE
+    assert (tmp_path / "victim").read_text(encoding="utf-8") == "kept"
 
 
 def test_a_link_to_the_workspace_is_not_elsewhere(tmp_path: Path) -> None:
