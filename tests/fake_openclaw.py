@@ -488,9 +488,10 @@ class Turn:
 
     def only_once(self, path: str) -> None:
         """Leave no session, except for the first who comes by this place."""
-        if Path(path).exists():
+        try:
+            Path(path).touch(exist_ok=False)
+        except FileExistsError:
             self.silent()
-        Path(path).touch()
 
     def gate(self, port: str) -> None:
         """Say that this turn runs, and go on when the other side says so. The connection ends with this process."""
@@ -502,9 +503,10 @@ class Turn:
 
     def outage(self, path: str, calls: str, *words: str) -> None:
         """Refuse the first so many turns that come by this place."""
-        with Path(path).open("ab") as file:
+        with Path(path).open("ab", buffering=0) as file:
             file.write(b".")
-        if Path(path).stat().st_size <= int(calls):
+            number = file.tell()  # of this turn: where its own byte ends, though others may have come since
+        if number <= int(calls):
             self.refused(*words)
             self.silent()
 
@@ -514,10 +516,11 @@ class Turn:
 
     def kill_gateway(self, path: str = "") -> None:
         """End the gateway that runs this turn; with a path, only for the first who comes by this place."""
-        if path and Path(path).exists():
-            return
         if path:
-            Path(path).touch()
+            try:
+                Path(path).touch(exist_ok=False)
+            except FileExistsError:
+                return
         self.ask_gateway("/die")
         time.sleep(FOREVER_S)  # the end of the connection ends this
 
