@@ -139,8 +139,8 @@ class RunConfig:
         fail_fast: pause the run, and end it if that does not help, when trials fail alike for reasons that say nothing
             about the model: the sanity task, the first ones, or many in a row.
         pass_threshold: the score from which a trial counts as passed, above 0, at most 1.
-        infra_retries: how often a trial is tried again that says nothing about the model, 0 to 20.
-        retry_timeouts: whether a trial that timed out is tried again as well.
+        infra_retries: how many times a trial is retried after an infrastructure failure, 0 to 20.
+        retry_timeouts: whether a trial that timed out is retried as well.
         retry_delay_s: about how long the first retry waits, in seconds, above 0, at most 3600; each further one waits
             twice as long. The pauses of a run whose trials fail alike are measured by it too.
         max_cost: what the run may cost in USD, its judge included, as far as prices are known; None for no limit.

@@ -141,7 +141,7 @@ class Status(StrEnum):
 class Ending(StrEnum):
     """What an attempt came to: every one that ended by itself is exactly one of the first four.
 
-    `infrastructure` says nothing about the model, counts for nobody and may be tried again; `interrupted` was ended
+    `infrastructure` failed for infrastructure reasons, is in no score and may be retried; `interrupted` was ended
     from outside and is no end of its own: the same attempt is made again when the run is resumed. So is one that was not
     begun, as a prerequisite of its task is missing.
     """

@@ -71,10 +71,10 @@ SECTIONS = {
 @option("--pass-threshold", type=click.FloatRange(0, 1, min_open=True), default=limits.DEFAULT_PASS_THRESHOLD,
         show_default=True, help="The score from which a trial counts as passed.")  # fmt: skip
 @option("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), default=2, show_default=True,
-        help="How often a trial is tried again that says nothing about the model.")  # fmt: skip
-@option("--retry-timeouts", is_flag=True, help="Try trials again that timed out, as well.")
-@option("--no-fail-fast", is_flag=True, help="Neither pause nor end the run when trials fail alike for reasons that say"
-        " nothing about the model.")  # fmt: skip
+        help="How many times a trial is retried after an infrastructure failure.")  # fmt: skip
+@option("--retry-timeouts", is_flag=True, help="Retry trials that timed out as well.")
+@option("--no-fail-fast", is_flag=True, help="Neither pause nor end the run when many trials fail for the same"
+        " infrastructure reason.")  # fmt: skip
 @option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="End the run before it costs more,"
         " the judge included.")  # fmt: skip
 @option("--max-tokens", type=click.IntRange(1), metavar="N", help="End the run before it uses more tokens.")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pinchbench.runner.finish import Result
 
-INCOMPLETE = 5  # some trials say nothing about the model
+INCOMPLETE = 5  # some trials failed for infrastructure reasons
 STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
 
 

@@ -127,7 +127,7 @@ def _unfinished(run: PastRun) -> Iterator[Hindrance]:
         yield Hindrance(
             obstacle=Obstacle.INFRASTRUCTURE,
             count=failed,
-            sentence=f"{failed} of {len(keys)} trials failed for reasons that say nothing about the model",
+            sentence=f"{failed} of {len(keys)} trials failed for infrastructure reasons",
         )
     if ungraded := sum(outcome.reason.counts and run.score(key) is None for key, outcome in outcomes.items()):
         yield Hindrance(

@@ -142,7 +142,7 @@ class Progress:
     def rate_limits(self) -> int:
         """How many calls were refused as too many.
 
-        Of one that OpenClaw gave up on, transcript and stderr both tell; of one that it tried again, only stderr does, and
+        Of one that OpenClaw gave up on, transcript and stderr both tell; of one that it retried, only stderr does, and
         nobody but the transcript where a gateway makes the calls.
         """
         written = sum(session.reader.rate_limits for session in self.sessions)

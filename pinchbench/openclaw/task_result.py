@@ -172,7 +172,7 @@ def decide(
 
     `end` is that of the last turn's process, `facts` are those of all sessions, `complaints` what the last turn's process
     said on stderr or in the gateway's log, which `has_log` says could be read; `lingered` says whether the process was ended because it had answered and did not exit, `full_disk`
-    which file system of the trial has no room left. Situations that say nothing about the model come before those
+    which file system of the trial has no room left. Infrastructure failures come before those
     that do: a run whose provider refused every call must not look like a bad model.
     """
     reason, note = _decide(end, facts, turn, complaints, lingered=lingered, has_log=has_log)

@@ -53,7 +53,7 @@ class Failure:
     key: TrialKey
     label: str
     text: str = ""
-    is_ours: bool = False  # it says nothing about the model
+    is_ours: bool = False  # an infrastructure failure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,7 +197,7 @@ class Board:
         if outcome.reason is Reason.INTERRUPTED:  # by somebody who wants the run to end: no other is started
             self.limit, self.pace = 0, STOPPED
         elif outcome.reason is not Reason.COMPLETED:
-            again = "to be tried again" if event.retried else ""
+            again = "to be retried" if event.retried else ""
             self.failures[outcome.key] = Failure(
                 key=outcome.key,
                 label=outcome.reason.value,

@@ -87,7 +87,7 @@ def unpaired_told(comparison: Comparison) -> Iterator[str]:
     """The tasks without a part in any number, by why."""
     for why in dict.fromkeys(comparison.unpaired.values()):
         named = [task_id for task_id, reason in comparison.unpaired.items() if reason is why]
-        yield f"Left out, {UNPAIRED[why]}: {_named(named)}."
+        yield f"Excluded, {UNPAIRED[why]}: {_named(named)}."
 
 
 def flips_told(comparison: Comparison) -> Iterator[str]:
@@ -138,7 +138,7 @@ def left_out_reasons(comparison: Comparison) -> Iterator[str]:
     sides = (("A", comparison.paired_a.left_out), ("B", comparison.paired_b.left_out))
     told_each = [f"of {name} {text}" for name, left_out in sides if (text := left_out_told(left_out))]
     if told_each:
-        yield f"out: trials without a part in the scores of A; of B. In all, {'; '.join(told_each)}."
+        yield f"excluded: trials that are in no score of A; of B. In all, {'; '.join(told_each)}."
 
 
 def _say(console: Console, sentence: str, *, style: str = "") -> None:
@@ -170,7 +170,7 @@ def _scores_table(comparison: Comparison) -> Lines:
         Column(name="B", is_right=True),
         Column(name="B − A (95 %)"),
         Column(name="test"),
-        Column(name="out"),
+        Column(name="excluded"),
     )
     a, b = comparison.paired_a, comparison.paired_b
     whole = _cells(

@@ -32,7 +32,7 @@ COLUMNS = (
     Column(name="interval", rank=3),
     Column(name="trials", is_right=True, rank=1),
     Column(name="passed", is_right=True, rank=4),
-    Column(name="out", is_right=True, rank=2),
+    Column(name="excluded", is_right=True, rank=2),
     Column(name="cost", is_right=True, rank=2),
     Column(name="time", is_right=True, rank=6),
     Column(name="openclaw", rank=7),
@@ -88,7 +88,7 @@ def legend(runs: Sequence[Listed]) -> str:
     if not any(run.without_score for run in runs):
         return ""
     lines = [
-        "trials: those in the score, of those planned; out: those that have no score or failed for infrastructure reasons."
+        "trials: those in the score, of those planned; excluded: those without a score or with an infrastructure failure."
     ]
     lines += [
         f"{plain(run.run_id)}: {many(run.caused_by_agent, 'infrastructure failure')} that the agent may have caused;"

@@ -28,7 +28,7 @@ def outcome_text(outcome: Outcome, *, retried: bool = False) -> Text:
     spent = f"{duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens"
     text = labelled(outcome.reason.value, f"{outcome.key}{again}  {spent}", style=STYLES[outcome.status])
     if retried:
-        text.append(", to be tried again")
+        text.append(", to be retried")
     if outcome.note:
         text.append(f"  {plain(outcome.note, width=MAX_NOTE)}", style="dim")
     return text

@@ -92,11 +92,11 @@ def _count_parts(board: Board) -> Iterator[str]:
     yield f"{counts.failed} failed"
     others = {
         "ungraded": counts.ungraded,
-        "left out (infrastructure)": counts.infrastructure,
+        "excluded (infrastructure)": counts.infrastructure,
         "being graded": counts.waiting,
         "prerequisite missing": counts.missing,
         "interrupted": counts.interrupted,
-        "tried again": board.retries,
+        "retried": board.retries,
     }
     yield from (f"{number} {words}" for words, number in others.items() if number)
     if counts.mean is not None:

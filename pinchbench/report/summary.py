@@ -159,7 +159,7 @@ def _sentence(text: str) -> Text:
 
 def _columns(glance: Overview) -> tuple[Column, ...]:
     """A narrow terminal or a long id takes from the ids, then from what the result tells too; never from the scores."""
-    out = [Column(name="out", is_right=True)] if glance.whole.left_out else []
+    out = [Column(name="excluded", is_right=True)] if glance.whole.left_out else []
     return (
         Column(name="task", least=MIN_ID_WIDTH),
         Column(name="score", is_right=True),
@@ -224,7 +224,7 @@ def _legend(glance: Overview, folder: Path) -> Iterator[Text]:
             f"{many(glance.hidden, 'task')} with every point in every trial: not shown; {_all_stand_in(folder)}",
             style="dim",
         )
-    told = ["out: trials that are in no score"] if glance.whole.left_out else []
+    told = ["excluded: trials that are in no score"] if glance.whole.left_out else []
     if glance.whole.trials > 1:
         told.append("time, tokens and cost: the agents', added up")
     if told:
@@ -363,7 +363,7 @@ def _left_out(totals: _Totals) -> Iterator[str]:
     if left.ungraded or left.infrastructure or left.prerequisite_missing or left.not_run:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
         yield (
-            f"Left out of the score: {left.ungraded} ungraded, {left.infrastructure} that say nothing about the model,"
+            f"Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for infrastructure reasons,"
             f"{missing} {left.not_run} not run; tasks without any score: {left.tasks_without_score}."
         )
     alone = totals.parts.automated_only
@@ -372,7 +372,7 @@ def _left_out(totals: _Totals) -> Iterator[str]:
 
 
 def _retries_line(retries: _Retries) -> str:
-    tried = f"{many(retries.trials, 'trial')} tried again ({many(retries.attempts, 'further attempt')})"
+    tried = f"{many(retries.trials, 'trial')} retried ({many(retries.attempts, 'further attempt')})"
     verb = "counts" if retries.recovered == 1 else "count"
     counted = f"{retries.recovered} of them {verb} now and would not have without"
     score = retries.first_attempts.score

@@ -55,7 +55,7 @@ def aggregate(
     workspace, the mean execution time, and the status `success` only when all succeeded. `runs` lists each.
 
     Every planned trial has a score, and so a part in the mean, or is counted in the `left_out` beside that mean:
-    `not_run`; `prerequisite_missing`, when it was not begun for that; `infrastructure`, when it says nothing about the model (nor does one that was interrupted), whatever
+    `not_run`; `prerequisite_missing`, when it was not begun for that; `infrastructure`, when it failed for such reasons (or was interrupted), whatever
     its grade; or `ungraded`. `categories` holds the category of each task id.
 
     `grades` holds of each trial the grade that counts; `graded` all that were ever given, if they are known: `judge`
@@ -104,7 +104,7 @@ def aggregate(
 
 
 def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> dict[str, object]:
-    """How many trials came to what. `left_out` are those that say nothing about the model."""
+    """How many trials came to what. `left_out` are those that failed for infrastructure reasons."""
     reasons = Counter(outcome.reason for outcome in outcomes)
     statuses = Counter(outcome.status for outcome in outcomes)
     return {
@@ -127,7 +127,7 @@ class _Trial:
 
     @property
     def score(self) -> float | None:
-        """The number that goes into means, in 0-1. A trial that says nothing about the model has none."""
+        """The number that goes into means, in 0-1. One that failed for infrastructure reasons has none."""
         return trial_score(self.outcome, self.grade)
 
     @property
@@ -288,7 +288,7 @@ def _retries(
 ) -> dict[str, object]:
     """What trying again has done: the score of the first attempts alone stands beside that of those that count.
 
-    `recovered` are trials whose first attempt said nothing about the model, and a later one does.
+    `recovered` are trials whose first attempt was invalid, and a later one is not.
     """
     ended = {key: trial.ended for key, trial in attempts.items()}
     others = [one for trial in attempts.values() for one in trial.outcomes if one is not trial.counting]

@@ -113,7 +113,7 @@ class JournalWriter:
 
         Raises ResultsError when they can't be written, a full disk above all, or when the journal is no longer in its
         place: what was acknowledged before is safe. From then on nothing more is written, for a later success would
-        hide the hole; nor is an `fsync` tried again, for the system may have dropped what it could not write.
+        hide the hole; nor is an `fsync` retried, for the system may have dropped what it could not write.
         """
         if self._refusal:
             raise ResultsError(self._refusal)

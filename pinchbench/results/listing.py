@@ -71,7 +71,7 @@ class Listed:
 
     @property
     def without_score(self) -> int:
-        """How many of the planned trials have no score, or one that says nothing about the model."""
+        """How many of the planned trials have no score, or failed for infrastructure reasons."""
         return sum((self.left_out or {}).values())
 
 

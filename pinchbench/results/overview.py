@@ -23,7 +23,7 @@ MAX_TASKS = 60  # that are all listed; of more, the perfect ones are left out
 class Row:
     """What the trials of a task, of a category or of the whole run came to, added up.
 
-    `passed` of the `scored` trials reach the threshold; `ungraded` and `silent` (those that say nothing about the model)
+    `passed` of the `scored` trials reach the threshold; `ungraded` and `silent` (infrastructure failures)
     are left out of every score. `score` is the mean over a task's trials, None where none has a score; that of a
     category is the results file's. `time_s` and `usage` are the agents', of all the trials that have ended.
     """
@@ -128,7 +128,7 @@ def overview(
 
 
 def trial_score(outcome: Outcome, grade: Grade | None) -> float | None:
-    """The number of a trial that goes into means, in 0-1; None where it has none or says nothing about the model."""
+    """The number of a trial that goes into means, in 0-1; None where it has none or failed for infrastructure reasons."""
     score = grade.score if grade is not None and outcome.reason.counts else None
     return score if score is not None and 0.0 <= score <= 1.0 else None
 

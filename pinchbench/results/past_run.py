@@ -32,7 +32,7 @@ class PastRun:
 
     `facts` are those that hold now, after every resumption. `outcomes` and `grades` hold of each planned trial the
     attempt that counts, `attempts` all of them. `end` says how its last runner ended it: None where it died, goes on, or
-    where nothing was left to do. `caused_by_agent` are the trials that failed for reasons that say nothing about the model,
+    where nothing was left to do. `caused_by_agent` are the trials that failed for infrastructure reasons,
     but that the agent may have caused. `unfinished` says how many trials `resume` would run or grade. `data` is the aggregate.
     """
 
@@ -59,7 +59,7 @@ class PastRun:
         return threshold_of(self.facts)
 
     def score(self, key: TrialKey) -> float | None:
-        """The number of a trial that goes into means, in 0-1; None where it has none or says nothing about the model."""
+        """The number of a trial that goes into means, in 0-1; None where it has none or failed for infrastructure reasons."""
         attempts = self.attempts.get(key)
         return None if attempts is None else trial_score(attempts.counting, self.grades.get(key))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FIRST = 3  # that fail alike at the very start: nothing has worked yet, so little is needed to doubt that it will
 ROW = 5  # that fail alike in a row once something has worked: a few hard tasks next to each other are no outage
-ROW_TRIALS = 3  # that such a row is made of: one trial that is tried again and again may be broken by itself
+ROW_TRIALS = 3  # that such a row is made of: one trial that is retried several times may be broken by itself
 AT_ONCE = frozenset({Reason.PROVIDER_ERROR, Reason.COMMAND_NOT_FOUND})  # these are alike for every trial there is
 PAUSES = (
     1,
@@ -38,7 +38,7 @@ class Pause:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GiveUp:
-    """The run would say nothing about the model. `why` is for the user."""
+    """The run would measure nothing: its trials fail for infrastructure reasons. `why` is for the user."""
 
     why: str
 

@@ -1,4 +1,4 @@
-"""Why an attempt says nothing about the model: a cause, what to do about it, and whether waiting helps (pure)."""
+"""Why an attempt failed for infrastructure reasons: a cause, what to do about it, and whether waiting helps (pure)."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ _CAUSES: Mapping[Reason, Cause] = {
         passes=False,
     ),
 }
-_NAMELESS = Cause(name="unknown", advice="The trial says nothing about the model.", passes=False)
+_NAMELESS = Cause(name="unknown", advice="The attempt failed for infrastructure reasons.", passes=False)
 
 # A status is a number where statuses stand: first, after a word for it, or in brackets. Another number may be a limit,
 # an amount or a time.

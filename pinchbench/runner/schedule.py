@@ -47,9 +47,9 @@ class Schedule:
     ) -> None:
         """`attempts` are at trials of their own, in the order in which they will be made.
 
-        A trial that ends as infrastructure, or with `retry_timeouts` as timed out, is tried again at most `retries`
+        A trial that ends as infrastructure, or with `retry_timeouts` as timed out, is retried at most `retries`
         times. Before the k-th time it waits `delay_s` * 2**(k-1) seconds, times what `jitter` gives (0.5 to 1.5, so
-        that what failed together is not tried again together), at most 300. `used` are the retries that trials of a
+        that what failed together is not retried together), at most 300. `used` are the retries that trials of a
         resumed run have had.
         """
         self._first = deque(attempts)
@@ -107,7 +107,7 @@ class Schedule:
     def ended(self, attempt: Attempt, outcome: Outcome, now: float, *, is_spared: bool = False) -> bool:
         """Take the end of an attempt that was given out; whether another one at its trial will follow.
 
-        What ended as infrastructure and `is_spared` is tried again without using up a retry of the trial.
+        What ended as infrastructure and `is_spared` is retried without using up a retry of the trial.
         """
         self._running.remove(attempt.key)
         used = self._used.get(attempt.key, 0)

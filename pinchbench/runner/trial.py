@@ -118,7 +118,7 @@ def _of_ours(error: Exception, otherwise: Reason) -> Reason:
 
 
 def _awake(outcome: Outcome) -> Outcome:
-    """The outcome, unless it is a failure of an agent that was asleep for a while: that says nothing about the model."""
+    """The outcome, unless it is a failure of an agent that was asleep for a while: that is an infrastructure failure."""
     if outcome.asleep_s <= 0 or not outcome.reason.counts or outcome.reason is Reason.COMPLETED:
         return outcome
     note = f"{outcome.reason.value} after a suspension of {outcome.asleep_s:.0f} s; {outcome.note}"

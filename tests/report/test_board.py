@@ -126,7 +126,7 @@ def test_the_failures_are_the_latest_with_their_reasons_and_a_trial_that_recover
         "task_3": "ungraded, check_raised",
     }
     assert board.failures[key(0)].is_ours
-    assert board.failures[key(0)].text == "to be tried again: why"
+    assert board.failures[key(0)].text == "to be retried: why"
     board.take(ended(0, attempt=2), 0.0)
     assert key(0) not in board.failures
 

@@ -43,7 +43,7 @@ def test_a_run_is_one_line_with_its_score_and_what_that_leaves_out(tmp_path: Pat
         "interval",
         "trials",
         "passed",
-        "out",
+        "excluded",
         "cost",
         "time",
         "openclaw",

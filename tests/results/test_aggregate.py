@@ -290,7 +290,7 @@ def test_the_automated_part_of_a_hybrid_task_without_a_judge_is_told_apart_from_
         hybrid(plan[1], 0.25, away),
         hybrid(plan[2], 0.0, JudgeGrade(score=1.0)),
         grade(plan[3], None, Ungraded.NO_JUDGE, grading_type=GradingType.LLM_JUDGE, judge=nobody),
-        hybrid(plan[4], 0.0, nobody),  # says nothing about the model
+        hybrid(plan[4], 0.0, nobody),  # infrastructure failure
     ]
     data = build(outcomes, plan, grades)
     assert data["parts"] == {"automated_only": {"tasks": 2, "trials": 3, "mean": 0.5}}

@@ -1,4 +1,4 @@
-"""Why an attempt says nothing about the model: what providers write is told apart, and every reason has its advice."""
+"""Why an attempt infrastructure failure: what providers write is told apart, and every reason has its advice."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ EXPLAINED = (
 def write_atif(run: PastRun, folder: Path) -> None:
     """Write `trials/<task>/<repetition>.json` for each trial that left a conversation, and the index of all. Blocks.
 
-    Of a trial that was tried again, it is the attempt that counts. The folder appears whole or not at all, and takes the
+    Of a trial that was retried, it is the attempt that counts. The folder appears whole or not at all, and takes the
     memory of the largest conversation to write; the same run gives the same bytes. Raises ResultsError when it can't be
     written, or is there already.
     """

@@ -86,7 +86,7 @@ def github_lines(run: PastRun) -> Iterator[str]:
     yield from _folded(f"{many(len(failed), 'trial')} below {run.pass_threshold:g}", failed, run.pass_threshold)
     yield from _folded("Ungraded", [row for row in rows if row["state"] == State.UNGRADED])
     silent = {State.INFRASTRUCTURE, State.INTERRUPTED, State.PREREQUISITE_MISSING}
-    yield from _folded("Says nothing about the model", [row for row in rows if row["state"] in silent])
+    yield from _folded("Infrastructure failures", [row for row in rows if row["state"] in silent])
     release, ours = (run.facts.versions.get(name, "unknown") for name in ("openclaw", "pinchbench_async"))
     yield f"\nRun {_code(run.files.name)}, OpenClaw {_code(release)}, PinchBench async {_code(ours)}.\n"
 
@@ -103,7 +103,7 @@ def _headline(run: PastRun, totals: _Totals, rows: Sequence[Row]) -> Iterator[st
     if left.ungraded or left.infrastructure or left.prerequisite_missing or left.not_run:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
         yield (
-            f"- Left out of the score: {left.ungraded} ungraded, {left.infrastructure} that say nothing about the model,"
+            f"- Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for infrastructure reasons,"
             f"{missing} {left.not_run} not run.\n"
         )
     if caused := caused_by_agent_told(run.data):
@@ -134,7 +134,7 @@ def _judge_cost(judge: _Judge | None) -> str:
 
 
 def _categories(totals: _Totals, rows: Sequence[Row]) -> Iterator[str]:
-    yield "| category | score | 95 % interval | trials | passed | left out | agent time | cost |\n"
+    yield "| category | score | 95 % interval | trials | passed | excluded | agent time | cost |\n"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
     within: dict[str, list[Row]] = {}
     for row in rows:

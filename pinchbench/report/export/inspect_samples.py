@@ -36,7 +36,7 @@ def stable_id(*parts: object) -> str:
 
 
 def part_score(run: PastRun, key: TrialKey, scorer: str) -> float | None:
-    """What a scorer gave a trial, in 0-1; None where it gave nothing, or the trial says nothing about the model."""
+    """What a scorer gave a trial, in 0-1; None where it gave nothing, or the trial failed for infrastructure reasons."""
     attempts, grade = run.attempts.get(key), run.grades.get(key)
     if scorer == FINAL:
         return run.score(key)

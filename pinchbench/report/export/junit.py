@@ -27,7 +27,7 @@ Fields = dict[str, str]
 def junit_lines(run: PastRun) -> Iterator[str]:
     """The run as JUnit's XML has it, so that a CI system shows it as its own tests.
 
-    A score below the pass threshold is a failure; what says nothing about the model is an error; what has no score, or was
+    A score below the pass threshold is a failure; an infrastructure failure is an error; what has no score, or was
     not run (yet), is skipped, with the reason. `time` is the agent's own, in seconds. The transcript's path is relative to
     the output folder.
     """
@@ -124,7 +124,7 @@ def _why(run: PastRun, key: TrialKey, outcome: Outcome | None) -> tuple[str, str
             begun = f"ungraded, {sort}"
         case _:
             sort = outcome.reason.value
-            begun = f"{sort}, says nothing about the model"
+            begun = f"{sort}, infrastructure failure"
     message = f"{begun}: {said[0]}" if said else begun
     points = [f"{name}: {value:.2f}" for name, value in grade.breakdown.items()] if grade is not None else []
     return sort, message, "\n".join([*said, *points])

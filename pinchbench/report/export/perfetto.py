@@ -176,7 +176,7 @@ def _slot_events(run: PastRun, clock: _Clock) -> Iterator[Json]:
             free = trial.end
             yield from (_complete(each, SLOTS, slot) for each in nested([trial, *_inside(run, trial, clock)]))
             if trial.is_retried:
-                yield _instant("tried again", SLOTS, slot, trial.end, reason=trial.args.get("reason"))
+                yield _instant("retried", SLOTS, slot, trial.end, reason=trial.args.get("reason"))
 
 
 def _complete(one: Slice, pid: int, tid: int) -> Json:

@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
     DONE = "done"
     FAILED = "not passed"
-    LEFT_OUT = "says nothing about the model"
+    LEFT_OUT = "infrastructure failure"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -36,7 +36,7 @@ def test_the_score_stands_first_with_its_interval_and_what_it_leaves_out(tmp_pat
     assert lines[2].startswith(
         f"- **Score {score['mean']:.3f}** (95 % interval {score['low']:.3f} to {score['high']:.3f}), the mean of"
     )
-    assert f"{left['ungraded']} ungraded, {left['infrastructure']} that say nothing" in lines[4]
+    assert f"{left['ungraded']} ungraded, {left['infrastructure']} that failed for infrastructure reasons" in lines[4]
     assert f"{left['not_run']} not run" in lines[4]
     assert "> The run is unfinished: " in "\n".join(lines)
 
@@ -66,7 +66,7 @@ def test_what_was_not_passed_is_folded_the_worst_first(tmp_path: Path) -> None:
 
     assert "<summary>2 trials below 0.5</summary>" in folded
     assert "<summary>Ungraded: 1 trial</summary>" in folded
-    assert "<summary>Says nothing about the model: 1 trial</summary>" in folded
+    assert "<summary>Infrastructure failures: 1 trial</summary>" in folded
     assert folded.index("bad&#64;2") < folded.index("<code>bad</code>") < folded.index("judge&#95;unreachable")
     assert "<code>ok</code>" not in folded
     assert folded.count("<details>") == folded.count("</details>") == 3

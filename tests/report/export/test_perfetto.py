@@ -129,7 +129,7 @@ def test_slices_nest_on_every_thread_of_a_large_run_and_all_attempts_are_there(t
     assert [(one["args"]["attempt"], one["args"]["reason"]) for one in told] == [
         (1, "provider_error"), (2, "no_model_call"), (3, "completed")
     ]  # fmt: skip
-    again = [one["args"]["reason"] for one in events if one["name"] == "tried again"]
+    again = [one["args"]["reason"] for one in events if one["name"] == "retried"]
     assert again == ["provider_error", "no_model_call"]
 
 
