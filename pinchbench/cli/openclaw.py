@@ -15,7 +15,8 @@ def openclaw() -> None:
     \b
     pinchbench-async openclaw install
     pinchbench-async openclaw list
-    pinchbench-async openclaw exec -- models list
+    pinchbench-async openclaw models sonnet
+    pinchbench-async openclaw exec -- doctor
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 
@@ -83,3 +84,30 @@ def openclaw_list() -> None:
 
     for found in installed():
         print_result(f"{found.version}  {found.program}")
+
+
+@openclaw.command("models", context_settings=CONTEXT)
+@click.argument("text", required=False)
+@click.option("--openclaw", "choice", metavar="VERSION|PATH", help="Another OpenClaw than the one that runs use.")
+def openclaw_models(*, text: str | None, choice: str | None) -> None:
+    """List the names for --model that an OpenClaw release knows; with TEXT, only those that contain it.
+
+    Names are read from the release itself, without the network. Some providers, such as openrouter, name their models
+    themselves: any name that they know works there, as PROVIDER/NAME.
+
+    \b
+    pinchbench-async openclaw models
+    pinchbench-async openclaw models anthropic/
+    """  # noqa: D301 - as above
+    from pinchbench.openclaw.catalogue import read_catalogue  # noqa: PLC0415 - `--help` must not wait for it
+    from pinchbench.openclaw.probe import locate_openclaw  # noqa: PLC0415 - as above
+
+    catalogue = read_catalogue(locate_openclaw(choice).program)
+    wanted = (text or "").casefold()
+    names = [name for name in catalogue.names if wanted in name.casefold()]
+    for name in names:
+        print_result(name)
+    if not names and wanted:
+        say(f"No name contains {text!r}.")
+    if others := [name for name in catalogue.open_providers if wanted.partition("/")[0] in name.casefold()]:
+        say(f"Providers that name their models themselves: {', '.join(others)}.")

@@ -47,6 +47,16 @@ class Catalogue:
 
     providers: Mapping[str, Provider] = field(default_factory=dict)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models of all providers that list theirs, as `provider/model`, sorted."""
+        return tuple(sorted(f"{name}/{model}" for name, one in self.providers.items() for model in one.models))
+
+    @property
+    def open_providers(self) -> tuple[str, ...]:
+        """The providers whose models no manifest lists, sorted."""
+        return tuple(sorted(name for name, one in self.providers.items() if not one.models))
+
     def key_names(self, provider: str) -> tuple[str, ...]:
         """The variables in which OpenClaw looks for a provider's key, as its manifests say, else as usual."""
         known = self.providers.get(provider)

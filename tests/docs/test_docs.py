@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import shlex
 import shutil
 import subprocess
@@ -14,30 +13,11 @@ import click
 import pytest
 
 import pinchbench
-from docs.generate import DOCS, pages
+from docs.generate import pages
+from docs.pages import DOCS, PAGES, ROOT, commands, fences, named
 from pinchbench.cli import cli
 
-ROOT = DOCS.parent
-PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "tasks" / "README.md"])
 MAX_README_LINES = 150
-
-
-def _named(page: Path) -> str:
-    return str(page.relative_to(ROOT))
-
-
-def _fences(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def _commands() -> list[tuple[str, str]]:
-    """Each `$ pinchbench-async …` of the pages, without what the shell does with it."""
-    found = []
-    for page in PAGES:
-        for fence in _fences(page, "console"):
-            lines = re.findall(r"pinchbench-async(?: .*)?$", fence, re.MULTILINE)
-            found += [(_named(page), re.split(r"\s#\s|\)$| >> | \| ", line)[0].rstrip()) for line in lines]
-    return found
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
@@ -56,7 +36,7 @@ def test_a_generated_page_is_what_the_code_says(path: Path, text: str) -> None:
     assert path.read_text(encoding="utf-8") == text, "run `make docs`"
 
 
-@pytest.mark.parametrize(("page", "line"), _commands())
+@pytest.mark.parametrize(("page", "line"), [(named(page), line) for page in PAGES for line in commands(page)])
 def test_a_command_in_the_documentation_names_a_command_and_options_that_exist(page: str, line: str) -> None:
     words = shlex.split(line)[1:]
     command: click.Command = cli
@@ -70,9 +50,9 @@ def test_a_command_in_the_documentation_names_a_command_and_options_that_exist(p
     command.make_parser(click.Context(command, info_name=" ".join(path))).parse_args(words)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if _fences(page, "python")], ids=_named)
+@pytest.mark.parametrize("page", [page for page in PAGES if fences(page, "python")], ids=named)
 def test_a_sample_compiles_and_imports_public_names(page: Path) -> None:
-    for fence in _fences(page, "python"):
+    for fence in fences(page, "python"):
         tree = ast.parse(fence, feature_version=(3, 11))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "pinchbench"]
         assert {one.name for node in imports for one in node.names} <= set(pinchbench.__all__)

@@ -43,6 +43,11 @@ def catalogue(tmp_path: Path) -> Catalogue:
     return read_catalogue(program)
 
 
+def test_models_are_listed_by_provider_and_providers_without_a_list_by_name(catalogue: Catalogue) -> None:
+    assert catalogue.names == ("anthropic/claude-opus-4-8", "anthropic/claude-sonnet-4-6", "anthropic/opus")
+    assert catalogue.open_providers == ("openrouter", "together")
+
+
 def test_the_names_of_keys_come_from_openclaws_own_manifests(tmp_path: Path) -> None:
     setup = {"providers": [{"id": "google", "envVars": ["GEMINI_API_KEY", "GOOGLE_API_KEY"]}, {"id": "other"}]}
     manifest = {"setup": setup, "providers": ["older"], "providerAuthEnvVars": {"older": ["OLD_KEY"]}}

@@ -1,0 +1,30 @@
+"""The pages of the documentation, and the commands in them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "tasks" / "README.md"])
+
+
+def named(page: Path) -> str:
+    """A page's path in the repository."""
+    return str(page.relative_to(ROOT))
+
+
+def fences(page: Path, language: str) -> list[str]:
+    """The code blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    """Each `$ pinchbench-async …` of a page, without what the shell does with it."""
+    lines = [
+        line
+        for fence in fences(page, "console")
+        for line in re.findall(r"pinchbench-async(?: .*)?$", fence, re.MULTILINE)
+    ]
+    return [re.split(r"\s#\s|\)$| >> | \| ", line)[0].rstrip() for line in lines]

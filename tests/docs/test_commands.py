@@ -1,0 +1,121 @@
+"""Every command of the documentation is run, page by page, with a fake OpenClaw, judge and leaderboard.
+
+`tests/e2e/test_tutorial.py` runs the tutorial, and what needs a real OpenClaw.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from docs.pages import PAGES, commands, named
+from fake_judge import fake_judge, good
+from fake_leaderboard import fake_leaderboard
+from fakes import fake_openclaw
+from leaderboard_runs import planned
+from past_runs import Made, write_run
+from pinchbench.cli import main
+from pinchbench.suite.load import bundled_tasks_dir, load_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MODEL = "local/qwen3"
+NEED_OPENCLAW = ("openclaw install", "openclaw exec")
+USUAL = {0, 5}  # an agent that does nothing leaves trials that nobody has graded
+BUDGET = 8
+EXPECTED = {
+    "resume": {*USUAL, BUDGET},  # where the unfinished run's own limit still holds
+    "tasks": {0, 3},  # the fake judge takes a solution and a near miss for equally good
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """Somebody who types what a page says, in a folder with a finished run and one that can be resumed."""
+
+    endpoint: str
+    finished: str
+    unfinished: str
+
+    def type(self, command: str) -> int | str | None:
+        """Run a command, with the name of a run for RUN and an address on this machine for an endpoint's."""
+        return run_program(*(self._real(word, command) for word in shlex.split(command)[1:]))
+
+    def _real(self, word: str, command: str) -> str:
+        if word in ("RUN", "$RUN"):
+            return self.unfinished if " resume " in command else self.finished
+        if word == "/data/results":
+            return "results"
+        return self.endpoint if word.startswith("http://127.0.0.1:") else word
+
+
+def run_program(*words: str) -> int | str | None:
+    """Run `pinchbench-async` in this process; return its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["pinchbench-async", *words])
+        try:
+            main()
+        except SystemExit as exit_:
+            return exit_.code
+    return 0
+
+
+def _small_suite(folder: Path) -> Path:
+    """Two tasks of the bundled suite, both in its core: the whole would take a minute a command."""
+    tasks = ("task_00_sanity", "task_09_conflicting_sources")
+    folder.mkdir()
+    for task in tasks:
+        (folder / f"{task}.md").symlink_to(bundled_tasks_dir() / f"{task}.md")
+    for name in ("assets", "solutions"):
+        (folder / name).symlink_to(bundled_tasks_dir() / name)
+    (folder / "manifest.yaml").write_text(f"core: [{', '.join(tasks)}]\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Reader]:
+    """Make the reader, who is the user of this test."""
+    monkeypatch.chdir(tmp_path)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(fake_judge(choose=lambda _: good())) as judge,
+        portal.wrap_async_context_manager(fake_leaderboard()) as server,
+    ):
+        variables = {
+            "CONFIG": str(tmp_path / "config"),
+            "OPENCLAW": str(fake_openclaw(tmp_path)),
+            "RUN_ROOT": str(tmp_path / "run-root"),
+            "TASKS_DIR": str(_small_suite(tmp_path / "small")),
+            "SERVER_URL": server.url,
+            "NO_REPORT": "1",
+            "JUDGE_BASE_URL": judge.base_url,
+        }
+        for name, value in variables.items():
+            monkeypatch.setenv(f"PINCHBENCH_{name}", value)
+        for name in ("MY_KEY", "JUDGE_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+            monkeypatch.setenv(name, "sk-of-a-test")
+        finished = write_run(tmp_path / "results", planned(load_suite(bundled_tasks_dir()).suite, Made(score=0.75)))
+        prices = ["--price-in", "1", "--price-out", "1"]
+        limited = ["--base-url", judge.base_url, *prices, "--runs", "2", "--max-tokens", "100"]
+        assert run_program("--model", MODEL, *limited) == BUDGET
+        yield Reader(endpoint=judge.base_url, finished=finished.name, unfinished=capfd.readouterr().out.strip())
+
+
+@pytest.mark.usefixtures("user")
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=named)
+def test_the_commands_of_a_page_work_when_they_are_typed_one_after_the_other(
+    page: Path, reader: Reader, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for command in commands(page):
+        if any(command.startswith(f"pinchbench-async {words}") for words in NEED_OPENCLAW):
+            continue
+        code = reader.type(command)
+
+        assert code in EXPECTED.get(command.split()[1], USUAL), f"{command}\n{capfd.readouterr().err}"
