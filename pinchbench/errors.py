@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
     from signal import Signals
+
+SHOWN_DIFFERENCES = 5
 
 
 class PinchBenchError(Exception):
@@ -58,6 +62,22 @@ class ResultsError(PinchBenchError):
     """The results or the workspaces can't be written or read."""
 
     exit_code = 6
+
+
+class AlteredRunError(ResultsError):
+    """The files of a run are not what the runner wrote."""
+
+    exit_code = 10
+
+    @classmethod
+    def of(cls, differences: Sequence[str], *, run: Path) -> AlteredRunError:
+        """The error of one run; `differences` are sentences without a full stop, at least one."""
+        shown = "; ".join(differences[:SHOWN_DIFFERENCES])
+        more = f" (and {len(differences) - SHOWN_DIFFERENCES} more)" if len(differences) > SHOWN_DIFFERENCES else ""
+        return cls(
+            f"{run} is not what the runner wrote: {shown}{more}. Restore the files from a copy, or make the run again; "
+            f"`pinchbench-async verify {run}` lists all differences."
+        )
 
 
 class LeaderboardError(PinchBenchError):

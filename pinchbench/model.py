@@ -269,7 +269,8 @@ class Outcome:
     `leftovers` are the commands that were still running when the agent had ended, and were ended then.
     `not_kept` names the files of the workspace that its archive, and so the graders, had to leave out, and why.
     `asleep_s` is how long the machine or the runner was suspended meanwhile, which is in no other time; `rate_limits`
-    counts the provider's answers of 429 that the transcript tells of.
+    counts the provider's answers of 429 that the transcript tells of. `files` holds the SHA-256 of each file of the
+    evidence by its name; None in runs of releases that kept none.
     """
 
     key: TrialKey
@@ -302,6 +303,7 @@ class Outcome:
     rate_limits: int = 0
     level: str = ""
     note: str = ""
+    files: Mapping[str, str] | None = None
 
     @property
     def status(self) -> Status:
@@ -383,7 +385,8 @@ class Grade:
     `score` is in 0-1, or None and `ungraded` says why. `breakdown` and `notes` are those of the parts; of a hybrid
     task the keys begin with `automated.` and `llm_judge.`. `digest` is that of the task as it was graded, which
     may be newer than the one that was run. `graded_at` is in seconds since the epoch (UTC). `attempt` says which
-    attempt at the trial was graded.
+    attempt at the trial was graded. `files` holds the SHA-256 of what the check printed, by the file's name; None in
+    runs of releases that kept none.
     """
 
     key: TrialKey
@@ -397,6 +400,7 @@ class Grade:
     judge: JudgeGrade | None = None
     digest: str = ""
     graded_at: float = 0.0
+    files: Mapping[str, str] | None = None
 
     @property
     def took_s(self) -> float:

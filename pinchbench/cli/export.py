@@ -10,7 +10,7 @@ import click
 from pinchbench import limits
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
-from pinchbench.cli.output import print_result
+from pinchbench.cli.output import print_result, warn_of_altered
 from pinchbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> Non
     if output is not None and output != STDOUT:
         output = absolute_path(output, option="--output")
     past = read_run(find_run(run, absolute_path(output_dir, option="--output-dir")))
+    warn_of_altered([past], evidence=True)
     if form in FILE_FORMATS:
         path = output or past.files.output_dir / f"{past.files.name}{FILE_FORMATS[form]}"
         _write(past, form, path)

@@ -57,6 +57,7 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     duration_s        how long the run was at work, without pauses of ten minutes and more
     openclaw          its release
     stopped           why the run ended itself early
+    is_altered        whether its files are not as they were written; `verify` names the differences
     problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.results.listing import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it

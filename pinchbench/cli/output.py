@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench.errors import ResultsError
+from pinchbench.errors import AlteredRunError, ResultsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from pinchbench.results.past_run import PastRun
 
 
 def print_result(text: object, *, stands_in: Path | None = None) -> None:
@@ -32,6 +35,16 @@ def print_result(text: object, *, stands_in: Path | None = None) -> None:
             return
         kept = f"; it stands in {stands_in}" if stands_in else ""
         raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
+
+
+def warn_of_altered(runs: Iterable[PastRun], *, evidence: bool = False) -> None:
+    """Say which runs are not what the runner wrote, and what of them; with `evidence`, trials' files are read as well."""
+    from pinchbench.results.altered import changed_evidence  # noqa: PLC0415 - `--help` must not wait for it
+
+    for run in runs:
+        found = [*run.differences, *(changed_evidence(run.files, run.journal) if evidence else ())]
+        if found:
+            say(f"Warning: {AlteredRunError.of(found, run=run.files.folder)}")
 
 
 def say(text: str) -> None:

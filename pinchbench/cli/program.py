@@ -23,6 +23,7 @@ from pinchbench.cli.resume import resume
 from pinchbench.cli.run import run
 from pinchbench.cli.tasks import tasks
 from pinchbench.cli.upload import upload
+from pinchbench.cli.verify import verify
 from pinchbench.cli.watch import watch
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ ENDLESS = 100_000  # columns: no text of ours is that long
 LINE = 96  # columns of a command's line; formatting cuts it further where the terminal is narrow
 SECTIONS = {
     "Run": ("run", "resume", "regrade"),
-    "Look at it": ("watch", "history", "report", "compare", "export"),
+    "Look at it": ("watch", "history", "report", "compare", "export", "verify"),
     "Public leaderboard": ("register", "upload"),
     "Tasks and set-up": ("tasks", "openclaw", "doctor", "clean", "completion"),
 }
@@ -48,6 +49,7 @@ EXIT_CODES = {
     "7": "the run stopped itself: many trials failed for the same infrastructure reason",
     "8": "the budget is used up",
     "9": "`register`, `upload`: the leaderboard can't be reached, or does not take the run",
+    "10": "the files of a run are not what the runner wrote; `verify` names them",
     "130": "Ctrl-C (129 SIGHUP, 143 SIGTERM); what had finished is in the result",
 }
 FIRST_STEPS = {
@@ -174,6 +176,7 @@ for _command in (
     compare,
     watch,
     report,
+    verify,
     register,
     upload,
 ):

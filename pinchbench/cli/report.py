@@ -9,7 +9,7 @@ import click
 from pinchbench import limits
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
-from pinchbench.cli.output import print_result
+from pinchbench.cli.output import print_result, warn_of_altered
 from pinchbench.errors import ConfigError
 
 
@@ -42,5 +42,7 @@ def report(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> N
         path = found[0].folder / limits.REPORT_FILE
     else:
         path = absolute_path(output, option="--output")
-    write_report([read_run(files) for files in found], path)
+    past = [read_run(files) for files in found]
+    warn_of_altered(past, evidence=True)
+    write_report(past, path)
     print_result(path)

@@ -46,11 +46,14 @@ def upload(*, run: str, dry_run: bool, upload_partial: bool, with_notes: bool, o
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.leaderboard.account import read_account  # noqa: PLC0415 - `--help` must not wait for it
     from pinchbench.leaderboard.upload import no_token, pack  # noqa: PLC0415 - as above
+    from pinchbench.results.altered import refuse_altered  # noqa: PLC0415 - as above
     from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
     from pinchbench.results.store import find_run  # noqa: PLC0415 - as above
     from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
 
-    past = read_run(find_run(run, output_dir))
+    files = find_run(run, output_dir)
+    refuse_altered(files)
+    past = read_run(files)
     account = read_account(os.environ)
     if not account.token and not dry_run:
         say(no_token(past))

@@ -13,7 +13,7 @@ import click
 from pinchbench import limits
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
-from pinchbench.cli.output import print_result
+from pinchbench.cli.output import print_result, warn_of_altered
 from pinchbench.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def _sum_up(console: Console, files: RunFiles) -> None:
     from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
 
     run = read_run(files)
+    warn_of_altered([run])
     print_summary(console, run.data, run.outcomes, run.grades, folder=files.folder)
     if run.unfinished:
         died = "" if run.end is not None else "The runner of this run has died: "

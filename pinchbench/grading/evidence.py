@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model import Task, WorkspaceFile
-    from pinchbench.openclaw.task_result import Evidence
+    from pinchbench.results.evidence import Evidence
     from pinchbench.results.transcript_lines import Event
 
 FILE_BYTES = 128 * 1024  # of one file, and

@@ -17,6 +17,7 @@ from pinchbench.grading.combine import combine
 from pinchbench.grading.evidence import make_question
 from pinchbench.grading.judge_record import keep_replies
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Ungraded
+from pinchbench.results.evidence import Evidence, digests_of
 from pinchbench.secrets import mask_file, mask_grade
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.judge import Judge
     from pinchbench.model import Task, TrialKey
-    from pinchbench.openclaw.task_result import Evidence
 
 MIN_CHECK_S = 60.0  # a check may take as long as the agent had, and never less than this
 MASK_LIMIT_S = 10.0  # a check may print some MB
@@ -76,11 +76,13 @@ class Grader:
 
     async def grade(self, job: GradeJob) -> Grade:
         """Grade a trial, without keys in what the check and the judge said. Raises as `_grade`."""
+        files = None
         try:
-            return mask_grade(await self._grade(job), self._secrets)
+            grade = await self._grade(job)
         finally:
             with move_on_after(MASK_LIMIT_S, shield=True), suppress(OSError):
-                await to_thread.run_sync(mask_file, job.evidence.check_log, self._secrets, abandon_on_cancel=True)
+                files = await to_thread.run_sync(_finish_log, job.evidence, self._secrets, abandon_on_cancel=True)
+        return mask_grade(replace(grade, files=files), self._secrets)
 
     async def _grade(self, job: GradeJob) -> Grade:
         """Grade a trial. What goes wrong is in the grade; only a cancellation raises, when all processes are dead."""
@@ -143,6 +145,11 @@ class Grader:
         except OSError as error:
             note = f"the judge's replies could not be kept: {error}"
             parts.judge = replace(judgement.grade, notes=(*judgement.grade.notes, note))
+
+
+def _finish_log(evidence: Evidence, secrets: tuple[str, ...]) -> dict[str, str]:
+    mask_file(evidence.check_log, secrets)
+    return digests_of([evidence.check_log])
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.judge import Judgement, Vote
     from pinchbench.grading.judge_text import Question
-    from pinchbench.openclaw.task_result import Evidence
+    from pinchbench.results.evidence import Evidence
 
 
 def keep_replies(evidence: Evidence, question: Question, judgement: Judgement, secrets: Sequence[str]) -> str:

@@ -18,11 +18,12 @@ from pinchbench.openclaw.disk import is_disk_full
 from pinchbench.openclaw.export import Export, take_stock
 from pinchbench.openclaw.progress import Progress, Watch
 from pinchbench.openclaw.sessions import AnyStore
-from pinchbench.openclaw.task_result import Evidence, TaskResult, decide
+from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessSpec, supervise
+from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable

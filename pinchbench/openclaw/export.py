@@ -11,7 +11,7 @@ from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader
 
 if TYPE_CHECKING:
     from pinchbench.openclaw.progress import Session
-    from pinchbench.openclaw.task_result import Evidence
+    from pinchbench.results.evidence import Evidence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

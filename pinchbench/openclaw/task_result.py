@@ -1,4 +1,4 @@
-"""What became of a task: the evidence files, the reason, and the seed's ten keys."""
+"""What became of a task: the reason, and the seed's ten keys."""
 
 from __future__ import annotations
 
@@ -15,49 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.openclaw.transcript import TranscriptFacts
+    from pinchbench.results.evidence import Evidence
 
 CAPTURE_BYTES = 16 * 1024 * 1024  # of stdout and of stderr in `to_dict`, the end of the output
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
-    """The files a trial leaves: what its processes wrote, its transcript and workspace, and what its check printed."""
-
-    folder: Path
-
-    @property
-    def stdout(self) -> Path:
-        """What OpenClaw wrote to stdout, all turns."""
-        return self.folder / "stdout.log"
-
-    @property
-    def stderr(self) -> Path:
-        """What OpenClaw wrote to stderr, all turns."""
-        return self.folder / "stderr.log"
-
-    @property
-    def gateway_log(self) -> Path:
-        """What the gateway's log says of this trial; only where there is a gateway of the run's own."""
-        return self.folder / "gateway.log"
-
-    @property
-    def transcript(self) -> Path:
-        """The events of all sessions, one JSON object a line, as OpenClaw stored them."""
-        return self.folder / "transcript.jsonl"
-
-    @property
-    def workspace(self) -> Path:
-        """The workspace as the agent left it, for the graders."""
-        return self.folder / "workspace.tar.zst"
-
-    @property
-    def check_log(self) -> Path:
-        """What the task's check printed when the trial was graded last."""
-        return self.folder / "check.log"
-
-    def judge_replies(self, digest: str) -> Path:
-        """What a judge has answered, by the file's SHA-256: of every grading, as an earlier one's grade may count."""
-        return self.folder / f"judge-{digest[:16]}.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -84,17 +84,23 @@ def date(at: float, timezone: tzinfo | None = None) -> str:
 
 
 def legend(runs: Sequence[Listed]) -> str:
-    """What the columns of trials mean; nothing where each trial of each run has a score."""
-    if not any(run.without_score for run in runs):
-        return ""
-    lines = [
-        "trials: those in the score, of those planned; excluded: those without a score or with an infrastructure failure."
-    ]
+    """What the columns of trials mean where they differ, and what is wrong with runs; else nothing."""
+    lines = []
+    if any(run.without_score for run in runs):
+        lines.append(
+            "trials: those in the score, of those planned; "
+            "excluded: those without a score or with an infrastructure failure."
+        )
     lines += [
         f"{plain(run.run_id)}: {many(run.caused_by_agent, 'infrastructure failure')} that the agent may have caused;"
         f" counted as 0, the score would be {run.score_if_zero:.3f}."
         for run in runs
         if run.caused_by_agent and run.score_if_zero is not None
+    ]
+    lines += [
+        f"{plain(run.run_id)}: not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the differences."
+        for run in runs
+        if run.is_altered
     ]
     return "\n".join(lines)
 

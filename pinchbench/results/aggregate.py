@@ -215,15 +215,16 @@ def _run(trial: _Trial) -> dict[str, object]:
         "status": outcome.status.value,
         "counts": outcome.reason.counts,
         "possibly_caused_by_agent": trial.caused_by_agent,
-        **_without_key(outcome),
-        "grade": _without_key(trial.grade) if trial.grade is not None else None,
+        **_plain(outcome),
+        "grade": _plain(trial.grade) if trial.grade is not None else None,
     }
 
 
-def _without_key(value: Outcome | Grade) -> dict[str, object]:
+def _plain(value: Outcome | Grade) -> dict[str, object]:
+    """Without the key, which stands around it, and the digests of files, whose place is the journal."""
     built = msgspec.to_builtins(value)
     assert isinstance(built, dict)  # noqa: S101 - a dataclass is an object in JSON
-    del built["key"]
+    del built["key"], built["files"]
     return built
 
 

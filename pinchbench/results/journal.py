@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from anyio import EndOfStream, WouldBlock, to_thread
 
-from pinchbench.errors import ResultsError
+from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.folders import sync_folder
 from pinchbench.results.attempts import trial_attempts
+from pinchbench.results.chain import Chain, first_link, seal
 from pinchbench.results.lock import LockFile
-from pinchbench.results.reading import MAX_RECORD_BYTES, read_pieces
+from pinchbench.results.reading import MAX_RECORD_BYTES, digest_before, read_lines
 from pinchbench.results.records import (
     GradeGiven,
     RunFinished,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.chain import Link
     from pinchbench.results.records import Record
 
 MAX_GROUP = 4096  # records that one fsync makes durable: of 16 producers at full speed, it then takes few per cent
@@ -49,7 +51,8 @@ class JournalWriter:
     def __init__(self, path: Path, *, go_on: bool = False) -> None:
         """Create the journal, or `go_on` with it where it exists: a runner can die before its first record.
 
-        Raises ResultsError when it can't be opened, is there already, or another process writes it.
+        Raises ResultsError when it can't be opened, is there already, or another process writes it, and AlteredRunError
+        when what it holds is not what was written.
         """
         self._path = path
         self._refusal = ""  # why nothing more is written
@@ -64,7 +67,8 @@ class JournalWriter:
             self._own()
             try:
                 self._check_place()
-                self._seal()
+                self._end_torn_line()
+                self._link = self._last_link()
             except OSError as error:
                 raise self._failure(error) from error
             sync_folder(path.parent)
@@ -87,12 +91,19 @@ class JournalWriter:
         else:
             self._lock.refuse_others()  # of a host that mounts the same folder without locks
 
-    def _seal(self) -> None:
+    def _end_torn_line(self) -> None:
         """End a last line that was torn when its writer died, so that the next record has a line of its own."""
         self._end = os.fstat(self._fd).st_size
         if self._end and os.pread(self._fd, 1, self._end - 1) != b"\n":
             self._write(b"\n")
         self._safe = self._end
+
+    def _last_link(self) -> Link:
+        """Where the chain of what the file holds goes on. A journal of an older release has none: it begins here."""
+        chain = Chain()
+        if differences := [one.difference for one in read_lines(self._path, decode, chain) if one.difference]:
+            raise AlteredRunError.of(differences, run=self._path.parent)
+        return chain.last or first_link(digest_before(self._path, self._end))
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -117,7 +128,10 @@ class JournalWriter:
         """
         if self._refusal:
             raise ResultsError(self._refusal)
-        lines = [encode(record) for record in records]
+        lines, link = [], self._link
+        for record in records:
+            line, link = seal(encode(record).removesuffix(b"\n"), link)
+            lines.append(line + b"\n")
         if any(len(line) > MAX_RECORD_BYTES for line in lines):
             raise ResultsError(f"A record for the journal {self._path} is longer than {MAX_RECORD_BYTES} bytes.")
         try:
@@ -136,7 +150,7 @@ class JournalWriter:
         except BaseException as error:
             self._refusal = str(error) or f"The writing of the journal {self._path} was broken off."
             raise
-        self._safe = self._end
+        self._safe, self._link = self._end, link
 
     def _write(self, data: bytes) -> None:
         """Write all of it; Python itself goes on after a signal."""
@@ -210,10 +224,22 @@ async def write_records(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Journal:
-    """What a journal says: its whole records in order, and a sentence for every line that is none."""
+    """What a journal says: its whole records in order, and a sentence for every line that is none.
+
+    `differences` name the lines that are not as they were written, or not where. `digests` are those of the chain:
+    the last is the journal's own, and the first is that of an older release's records, which have none. They are empty
+    where no line has one.
+    """
 
     records: tuple[Record, ...]
     problems: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """How many of its records are chained."""
+        return max(0, len(self.digests) - 1)
 
     @property
     def attempts(self) -> tuple[Outcome, ...]:
@@ -283,9 +309,11 @@ def read_journal(path: Path) -> Journal:
     A torn last line, and whatever else is no record, is left out and named in `problems`, and so is a line that is
     there twice; a whole record behind a torn one is kept. Raises ResultsError when the file can't be read at all.
     """
-    records: list[Record] = []
-    problems: list[str] = []
-    for piece in read_pieces(path, decode):
-        records += piece.records
-        problems += piece.problems
-    return Journal(records=tuple(records), problems=tuple(problems))
+    chain = Chain()
+    lines = list(read_lines(path, decode, chain))
+    return Journal(
+        records=tuple(record for line in lines for record in line.records),
+        problems=tuple(line.problem for line in lines if line.problem),
+        differences=tuple(line.difference for line in lines if line.difference),
+        digests=tuple(chain.digests),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import msgspec
 
 from pinchbench.errors import ResultsError
 from pinchbench.model import Ungraded  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.results.altered import changed_result
 from pinchbench.results.lock import is_written
 from pinchbench.results.past_run import read_run
 from pinchbench.results.statistics import ROUNDING, Estimate
@@ -44,7 +45,8 @@ class Listed:
     or counted in `left_out`, by why. `caused_by_agent` of those that count there as infrastructure failed for
     reasons that the agent may have caused; with these as 0 the mean would be `score_if_zero`. `cost_usd` and `tokens` are the agents', `judge_cost_usd` is the judge's: None where
     none was told. `agents_s` sums up the agents' own times; `duration_s` is how long the run was at work, pauses of ten
-    minutes and more left out. `stopped` says why the run ended itself early.
+    minutes and more left out. `stopped` says why the run ended itself early. `is_altered`: the
+    journal, run.json or the result file is not as it was written.
     """
 
     run_id: str
@@ -67,6 +69,7 @@ class Listed:
     duration_s: float = 0.0
     openclaw: str = ""
     stopped: str = ""
+    is_altered: bool = False
     problem: str = ""
 
     @property
@@ -90,12 +93,6 @@ class _Trial(msgspec.Struct, frozen=True, gc=False):
     def score(self) -> float | None:
         score = self.grade.score if self.counts and self.grade is not None else None
         return score if score is not None and 0.0 <= score <= 1.0 else None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether `resume` would leave it alone: the same as in `read_run`."""
-        grade = self.grade
-        return self.counts and grade is not None and (grade.ungraded is None or not grade.ungraded.passes)
 
 
 class _Task(msgspec.Struct, frozen=True, gc=False):
@@ -166,12 +163,11 @@ class _Facts(msgspec.Struct, frozen=True, gc=False):
     versions: dict[str, str]
 
 
-_aggregate = msgspec.json.Decoder(_Aggregate)
 _facts = msgspec.json.Decoder(_Facts)
 
 
 def past_runs(output_dir: Path, *, model: str = "") -> tuple[Listed, ...]:
-    """The runs of an output folder, the newest first. Blocks, for less than a millisecond a run that is complete.
+    """The runs of an output folder, the newest first. Blocks, in proportion to their trials.
 
     `model` chooses those of one model, or, where no run is of a model of that name, those whose model holds the text,
     whatever its case. One that can't be read is listed with its `problem`, chosen by the name of its folder.
@@ -201,41 +197,27 @@ def _read_facts(files: RunFiles) -> _Facts | str:
 
 
 def _listed(files: RunFiles, facts: _Facts | str) -> Listed:
-    """A run in short: from its aggregate where that is the newest there is, else from its journal."""
+    """A run in short, from its journal: what a resumption changed stands nowhere else, and nothing else is chained."""
     if isinstance(facts, str):
         return _unreadable(files, facts)
-    data = _read_aggregate(files)
     try:
-        # what was changed at a resumption, a release or the tasks themselves, stands in the journal; so does a retry
-        # that a signal or a limit came before
-        if data is not None and not (data.changes or data.interrupted or data.stopped):
-            unfinished = data.counts.planned - sum(trial.is_done for trial in data.trials)
-            return _in_short(files, facts, data, unfinished=unfinished, is_running=False)
-        run = read_run(files)
         is_running = is_written(files.journal)
+        run = read_run(files)
         data = msgspec.convert(run.data, _Aggregate)
         now = msgspec.structs.replace(facts, versions=run.facts.versions)
-        return _in_short(files, now, data, unfinished=run.unfinished, is_running=is_running)
+        differs = run.differences or any(not is_running for _ in changed_result(files, run.journal, run.data))
+        listed = _in_short(files, now, data, unfinished=run.unfinished, is_running=is_running)
     except ResultsError as error:
         return _unreadable(files, str(error))
     except OSError as error:
         return _unreadable(files, f"{files.journal} can't be read: {error.strerror}.")
     except (ValueError, ArithmeticError) as error:
         return _unreadable(files, f"{files.folder} holds numbers that make no result: {error}.")
+    return replace(listed, is_altered=bool(differs))
 
 
 def _unreadable(files: RunFiles, problem: str) -> Listed:
     return Listed(run_id=files.name.rpartition("_")[2], run=files.name, problem=problem)
-
-
-def _read_aggregate(files: RunFiles) -> _Aggregate | None:
-    """The aggregate of a run, None where there is none, it is none, or the journal has been written since."""
-    try:
-        if files.aggregate.stat().st_mtime_ns < files.journal.stat().st_mtime_ns:
-            return None
-        return _aggregate.decode(files.aggregate.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def _in_short(files: RunFiles, facts: _Facts, data: _Aggregate, *, unfinished: int, is_running: bool) -> Listed:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import aggregate
+from pinchbench.results.altered import changed_run_json
 from pinchbench.results.attempts import promised_retries, trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import read_journal
@@ -33,7 +34,8 @@ class PastRun:
     `facts` are those that hold now, after every resumption. `outcomes` and `grades` hold of each planned trial the
     attempt that counts, `attempts` all of them. `end` says how its last runner ended it: None where it died, goes on, or
     where nothing was left to do. `caused_by_agent` are the trials that failed for infrastructure reasons,
-    but that the agent may have caused. `unfinished` says how many trials `resume` would run or grade. `data` is the aggregate.
+    but that the agent may have caused. `differences` name what of the journal and run.json is not as it was written.
+    `unfinished` says how many trials `resume` would run or grade. `data` is the aggregate.
     """
 
     files: RunFiles
@@ -45,6 +47,7 @@ class PastRun:
     attempts: Mapping[TrialKey, TrialAttempts] = field(repr=False)
     data: Mapping[str, object] = field(repr=False)
     caused_by_agent: frozenset[TrialKey] = frozenset()
+    differences: tuple[str, ...] = ()
     unfinished: int = 0
     end: RunFinished | None = None
 
@@ -107,6 +110,7 @@ def read_run(files: RunFiles) -> PastRun:
             "sessions": [list(span) for span in sessions(facts.created_at, journal.records)],
             "changes": [change for record in journal.resumed for change in record.changes],
             "run": files.name,
+            **({"journal": {"records": journal.length, "digest": journal.digests[-1]}} if journal.digests else {}),
         },
         attempts=attempts,
         attempt_grades=journal.attempt_grades,
@@ -125,6 +129,7 @@ def read_run(files: RunFiles) -> PastRun:
         attempts=attempts,
         data=data,
         caused_by_agent=caused,
+        differences=(*journal.differences, *changed_run_json(files, journal)),
         unfinished=unfinished,
         end=end,
     )

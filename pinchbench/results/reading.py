@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
 import msgspec
 
 from pinchbench.errors import ResultsError
+from pinchbench.results.chain import SEAL, Chain
 from pinchbench.results.records import Record, RegradeStarted, RunResumed, RunStarted
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 long names of criteria stays below it
-PIECE_BYTES = 128 * 1024  # what stays in a processor's cache: 1 MiB takes a third longer (measured)
+COPY_BYTES = 1024 * 1024
 MAX_SPLICED = 1000  # records that are looked for on one line; more are not the work of writers that died
 MAX_SHOWN_KIND = 40  # characters of a record's kind in a sentence
 BEGINNING = re.compile(rb'\{"type":')  # of a record; inside of one the quotes would be escaped
@@ -31,16 +33,21 @@ KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Piece(Generic[R]):
-    """The whole records of some lines, the byte at which the line of each begins, and a sentence for what is wrong."""
+class Line(Generic[R]):
+    """A line of a journal: its whole records, nearly always one, the byte at which it begins, and what is wrong with it.
+
+    `problem` is what a writer's death, a full disk or a power cut explains, `difference` what they do not: the line is
+    not as it was written, or is not where it was written.
+    """
 
     records: Sequence[R]
-    at: Sequence[int]
-    problems: Sequence[str] = ()
+    at: int
+    problem: str = ""
+    difference: str = ""
 
 
-def read_pieces(path: Path, decode: Callable[[bytes], R]) -> Iterator[Piece[R]]:
-    """Read all that a journal holds, some lines at a time. Blocks.
+def read_lines(path: Path, decode: Callable[[bytes], R], chain: Chain | None = None) -> Iterator[Line[R]]:
+    """Read all that a journal holds, a line at a time, and check it with `chain`. Blocks.
 
     `decode` makes a record of bytes, or raises ValueError. A torn last line, and whatever else is no record, gives none,
     and so does a line that is there twice; a whole record behind a torn one is found. Raises ResultsError when the file
@@ -48,13 +55,13 @@ def read_pieces(path: Path, decode: Callable[[bytes], R]) -> Iterator[Piece[R]]:
     """
     try:
         with path.open("rb") as file:
-            yield from _pieces(file, path, decode)
+            yield from _read(file, path, decode, chain or Chain())
     except OSError as error:
         raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
 
 
 def read_again(path: Path, places: Iterable[int], decode: Callable[[bytes], R]) -> Iterator[Sequence[R]]:
-    """The whole records of each line that begins at one of these bytes. Blocks. Raises ResultsError as `read_pieces`."""
+    """The whole records of each line that begins at one of these bytes. Blocks. Raises ResultsError as `read_lines`."""
     places = list(places)
     if not places:
         return
@@ -63,61 +70,44 @@ def read_again(path: Path, places: Iterable[int], decode: Callable[[bytes], R]) 
             for at in places:
                 file.seek(at)
                 _, line, nuls = next(_lines(file), (at, b"", 0))
-                yield _read_line(line, nuls, decode)[0]
+                yield [record for record, _ in _read_line(line, nuls, decode)[0]]
     except OSError as error:
         raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
 
 
-def _pieces(file: BinaryIO, path: Path, decode: Callable[[bytes], R]) -> Iterator[Piece[R]]:
+def _read(file: BinaryIO, path: Path, decode: Callable[[bytes], R], chain: Chain) -> Iterator[Line[R]]:
     # Of the lines since a runner began; another one may write the same again. That among 300 000 two differ and have the
     # same 64 bits is a chance of three in a billion.
     seen: set[int] = set()
-    number = 0
-    while data := file.read(PIECE_BYTES):
-        begin = file.tell() - len(data)
-        end = begin + data.rfind(b"\n") + 1
-        lines = data[: end - begin].split(b"\n")[:-1]
-        if plain := _plain(lines, begin, decode, seen):
-            yield plain
-            number += len(lines)
-            file.seek(end)
-            continue
-        file.seek(begin)
-        records: list[R] = []
-        places: list[int] = []
-        problems: list[str] = []
-        for at, line, nuls in _lines(file):
-            number += 1
-            found, problem = _read_line(line, nuls, decode)
-            which = hash(line.strip(b"\0\n"))
-            if found and which in seen:
-                found, problem = [], "the same as a line before"
-            if not RUNNERS.isdisjoint(map(type, found)):
-                seen.clear()
-            seen.add(which)
-            records += found
-            places += [at] * len(found)
-            if problem:
-                problems.append(f"{path}:{number}: {problem}")
-            if file.tell() >= end:
-                break
-        yield Piece(records=records, at=places, problems=problems)
+    for number, (at, line, nuls) in enumerate(_lines(file), start=1):
+        found, problem = _read_line(line, nuls, decode)
+        before = partial(digest_before, path, at)
+        difference = next(filter(None, [chain.check(raw, before) for _, raw in found]), "")
+        which = hash(line.strip(b"\0\n"))
+        if found and which in seen:
+            found, problem = [], "the same as a line before"
+        if not RUNNERS.isdisjoint(type(record) for record, _ in found):
+            seen.clear()
+        seen.add(which)
+        if not found and SEAL.search(line.rstrip(b"\n")):  # a torn line has lost its end
+            difference = difference or "it is no record, although it is whole"
+        where = f"{path}:{number}: "
+        yield Line(
+            records=[record for record, _ in found],
+            at=at,
+            problem=where + problem if problem else "",
+            difference=where + difference if difference else "",
+        )
 
 
-def _plain(lines: Sequence[bytes], begin: int, decode: Callable[[bytes], R], seen: set[int]) -> Piece[R] | None:
-    """The records of lines that are nothing but one record each, none of them the first of a runner; else None.
-
-    Adds them to `seen`. Nearly all lines of a long journal go this way, so it takes few steps a line.
-    """
-    try:
-        records = list(map(decode, lines))
-    except ValueError:
-        return None
-    which = set(map(hash, lines))
-    if not lines or len(which) < len(lines) or not which.isdisjoint(seen) or not RUNNERS.isdisjoint(map(type, records)):
-        return None
-    seen |= which
-    return Piece(records=records, at=list(accumulate((len(line) + 1 for line in lines[:-1]), initial=begin)))
+def digest_before(path: Path, end: int) -> bytes:
+    """The SHA-256 of the first `end` bytes of a file. Blocks. Raises OSError."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while end and (data := file.read(min(end, COPY_BYTES))):
+            digest.update(data)
+            end -= len(data)
+    return digest.digest()
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes, int]]:
@@ -154,8 +144,8 @@ def _skip_line(file: BinaryIO) -> None:
         pass
 
 
-def _read_line(line: bytes, nuls: int, decode: Callable[[bytes], R]) -> tuple[Sequence[R], str]:
-    """The records of a line, and what else is wrong with it. More than one, or a torn one first, was never sealed."""
+def _read_line(line: bytes, nuls: int, decode: Callable[[bytes], R]) -> tuple[list[tuple[R, bytes]], str]:
+    """The records of a line with their bytes, and what else is wrong. More than one, or a torn one first: never sealed."""
     whole = line.rstrip(b"\0\n")
     nuls += len(line.rstrip(b"\n")) - len(whole)
     problem = f"torn: {nuls} NUL bytes" if nuls else ""
@@ -164,14 +154,14 @@ def _read_line(line: bytes, nuls: int, decode: Callable[[bytes], R]) -> tuple[Se
     if not whole.strip():
         return [], problem
     try:
-        return [decode(whole)], problem
+        return [(decode(whole), whole)], problem
     except ValueError as error:
         problem = problem or _what_is_wrong(line, error)
     starts = [match.start() for match in BEGINNING.finditer(whole)][-MAX_SPLICED:]
-    found: list[R] = []
+    found: list[tuple[R, bytes]] = []
     for start, end in pairwise([*starts, len(whole)]):
         with suppress(ValueError):
-            found.append(decode(whole[start:end]))
+            found.append((decode(whole[start:end]), whole[start:end]))
     if found:
         problem += f"; whole records on the same line, which are kept: {len(found)}"
     return found, problem

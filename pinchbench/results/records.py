@@ -12,13 +12,14 @@ SCHEMA_VERSION = 1
 
 
 class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", tag_field="type"):
-    """The first record of a journal."""
+    """The first record of a journal. `run_json` is the SHA-256 of run.json; empty in runs of releases that kept none."""
 
     schema: int = SCHEMA_VERSION
     run_id: str
     model: str
     at: float
     trials: int
+    run_json: str = ""
 
 
 class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started", tag_field="type"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
-from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.errors import AlteredRunError, ConfigError, ResultsError
 from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Ending, Reason
 from pinchbench.results.facts import read_facts
@@ -232,6 +232,8 @@ def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, 
                 by_task[task.task_id] = task if earlier is None else _pooled(earlier, task)
         if changed:
             others.append(f"{run.files.name} had other versions of {', '.join(changed)}, which are not taken.")
+        if run.differences:
+            others.append(str(AlteredRunError.of(run.differences, run=run.files.folder)))
     return Side(
         label=label or runs[0].files.name,
         model=runs[0].model,

@@ -14,7 +14,7 @@ import msgspec
 
 from pinchbench.events import Tally
 from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, Reason, TrialKey, Ungraded
-from pinchbench.results.reading import read_again, read_pieces
+from pinchbench.results.reading import read_again, read_lines
 from pinchbench.results.records import (
     PaceSet,
     RegradeStarted,
@@ -256,12 +256,12 @@ class Standing:
         self.resumed: list[RunResumed] = []
         if not path.exists():  # the runner died before it began
             return
-        for piece in read_pieces(path, decode_mark):
-            for mark, at in zip(piece.records, piece.at, strict=True):
+        for line in read_lines(path, decode_mark):
+            for mark in line.records:
                 if isinstance(mark, FinishedMark):
                     outcome = mark.outcome.alone()
                     self.outcomes.append(outcome)
-                    self._trials[outcome.key].take(outcome, at, retried=mark.retried)
+                    self._trials[outcome.key].take(outcome, line.at, retried=mark.retried)
                 elif isinstance(mark, GivenMark):
                     grade = mark.grade.alone()
                     self.grades.append(grade)

@@ -36,6 +36,7 @@ from pinchbench.process.guardians import open_guardians
 from pinchbench.process.leftovers import end_orphaned
 from pinchbench.process.memory import available_bytes
 from pinchbench.process.supervise import Leave, contain_level
+from pinchbench.results.evidence import file_digest
 from pinchbench.results.journal import JournalWriter
 from pinchbench.results.records import PaceSet, RunFinished, RunResumed, RunStarted, TrialFinished
 from pinchbench.results.store import RunFiles, create_run, write_json
@@ -293,12 +294,14 @@ class _Bench:
             skipped=prepared.skipped,
         )
         await to_thread.run_sync(write_json, self._files.provenance, facts)
-        trials = len(prepared.trials)
-        return (
-            openclaw,
-            homes,
-            RunStarted(run_id=self._run_id, model=self._config.model, at=time.time(), trials=trials),
+        started = RunStarted(
+            run_id=self._run_id,
+            model=self._config.model,
+            at=time.time(),
+            trials=len(prepared.trials),
+            run_json=await to_thread.run_sync(file_digest, self._files.provenance),
         )
+        return openclaw, homes, started
 
     async def _ask_endpoints(self, user: UserState) -> None:
         """Ask before OpenClaw is looked at, which takes seconds. Raises EndpointError."""

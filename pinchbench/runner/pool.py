@@ -10,8 +10,8 @@ from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.progress import Watch
-from pinchbench.openclaw.task_result import Evidence
 from pinchbench.process.supervise import Leave
+from pinchbench.results.evidence import Evidence
 from pinchbench.results.records import Record, TrialFinished, TrialStarted
 from pinchbench.runner.handover import hand_over
 from pinchbench.runner.slots import slot_name

@@ -24,6 +24,7 @@ from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.guardians import open_guardians
 from pinchbench.process.leftovers import end_orphaned
 from pinchbench.process.supervise import contain_level
+from pinchbench.results.altered import refuse_altered
 from pinchbench.results.attempts import trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import JournalWriter, read_journal
@@ -76,7 +77,7 @@ async def regrade(config: RegradeConfig, *, observer: Observer | None = None, ha
     anew. Where a task is unchanged, a trial that had a score keeps it when it can't be graded now.
     `Result.interrupted` names the signal that ended the grading early.
 
-    Raises ResultsError (no such run, or another process writes it), SuiteError, SelectionError, ConfigError and, for
+    Raises ResultsError (no such run, or another process writes it), AlteredRunError, SuiteError, SelectionError, ConfigError and, for
     an `openclaw:` judge, OpenClawError. A cancellation ends the checks that run and leaves the grades there are.
     """
     files = await to_thread.run_sync(find_run, config.run, config.output_dir)
@@ -177,6 +178,7 @@ def _kept(given: Sequence[Grade], result: Result) -> Iterator[str]:
 
 
 def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
+    refuse_altered(files)
     journal = read_journal(files.journal)
     first = read_facts(files.provenance)
     facts = as_resumed(first, journal.resumed)

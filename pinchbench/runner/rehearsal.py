@@ -20,10 +20,10 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import DEFAULT_RUN_ROOT
 from pinchbench.model import Grade, GradingType, Part, Rehearsed, Task, TrialKey, Ungraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
-from pinchbench.openclaw.task_result import Evidence
 from pinchbench.process.guardians import open_guardians
 from pinchbench.process.leftovers import end_orphaned
 from pinchbench.process.supervise import contain_level
+from pinchbench.results.evidence import Evidence
 from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.play import Stage, StepFailedError, play, write_transcript

@@ -14,6 +14,7 @@ from anyio import to_thread
 from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import Attempt, Trial
+from pinchbench.results.altered import refuse_altered
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import JournalWriter
 from pinchbench.results.standing import Standing
@@ -47,7 +48,7 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
     has left in the workspace of another is kept aside. Trials that ended but were not graded are graded. Where nothing
     is left to do, the result is written anew and returned.
 
-    Raises ResultsError (no such run, or another process works on it), ChangedError when tasks, settings or releases
+    Raises ResultsError (no such run, or another process works on it), AlteredRunError, ChangedError when tasks, settings or releases
     are others now and that is not accepted, and what `run_benchmark` raises; a cancellation does the same as there.
     """
     files = await to_thread.run_sync(_find, config)
@@ -88,6 +89,7 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
     require(changes, accepted=config.accept_changes, run=files.name)
     changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
     left = standing.left(facts.plan)
+    refuse_altered(files, {(outcome.key, outcome.attempt) for outcome in left.ungraded})
     trials = {key: _trial(key, tasks[key.task_id], run) for key in facts.keys if key.task_id in tasks}
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
     expected_s = expected_by_task(run, tuple(trials.values()), files.output_dir)

@@ -15,7 +15,7 @@ from pinchbench.errors import GatewayError, PinchBenchError
 from pinchbench.folders import set_aside
 from pinchbench.model import Outcome, Reason
 from pinchbench.openclaw.disk import is_disk_full
-from pinchbench.openclaw.task_result import Evidence
+from pinchbench.results.evidence import Evidence, digests_of
 from pinchbench.secrets import mask_file, mask_outcome
 from pinchbench.snapshot.keep import keep_workspace
 from pinchbench.workspace import fill_workspace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pinchbench.results.store import RunFiles
 
 MAX_NOTE = 4000  # characters of a note in the journal
-MASK_LIMIT_S = 60.0  # half a gigabyte on a busy machine
+FINISH_LIMIT_S = 60.0  # half a gigabyte on a busy machine
 MAX_NOT_KEPT = 100  # files that are named in the journal
 
 
@@ -92,9 +92,9 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
         outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
         try:
-            if place.secrets:
-                with move_on_after(MASK_LIMIT_S, shield=True):
-                    await to_thread.run_sync(_mask_evidence, evidence, place.secrets, abandon_on_cancel=True)
+            with move_on_after(FINISH_LIMIT_S, shield=True):
+                files = await to_thread.run_sync(_finish_evidence, evidence, place.secrets, abandon_on_cancel=True)
+                outcome = replace(outcome, files=files)
         finally:  # whatever becomes of that, an outcome is never lost
             done(mask_outcome(replace(_awake(outcome), ended_at=time.time()), place.secrets))
 
@@ -159,6 +159,12 @@ def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile]
     _mask_evidence(evidence, secrets)  # of an attempt that died with its runner
     set_aside(evidence)
     evidence.mkdir(mode=0o700, parents=True)
+
+
+def _finish_evidence(folder: Path, secrets: Sequence[str]) -> dict[str, str]:
+    """Mask what is kept, which is its last change, and return the digests."""
+    _mask_evidence(folder, secrets)
+    return digests_of(Evidence(folder=folder).of_agent)
 
 
 def _mask_evidence(folder: Path, secrets: Sequence[str]) -> None:

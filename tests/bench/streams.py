@@ -33,10 +33,10 @@ from pinchbench.openclaw.agent import MUCH_BYTES
 from pinchbench.openclaw.export import export_sessions
 from pinchbench.openclaw.progress import Progress, Session, Watch
 from pinchbench.openclaw.sessions import AnyStore
-from pinchbench.openclaw.task_result import Evidence
 from pinchbench.process.follow import POLL_S, Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise
+from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

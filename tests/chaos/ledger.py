@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pinchbench.results.journal import Journal
 
-TIMES = frozenset({
+TIMES = frozenset({"journal",
     "run_id", "run", "timestamp", "started_at", "ended_at", "graded_at", "execution_time", "execution_time_s", "setup_s",
     "duration_s", "cpu_s", "peak_rss_bytes", "session_ids", "workspace", "latency_s", "slot", "agent_id", "sessions",
 })  # fmt: skip

@@ -17,7 +17,7 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.grading.judge import Judgement, Vote
 from pinchbench.grading.judge_reply import REPLY_CHARS
 from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Task, TrialKey, Turn, Ungraded, WorkspaceFile
-from pinchbench.openclaw.task_result import Evidence
+from pinchbench.results.evidence import Evidence
 from pinchbench.snapshot.keep import keep_workspace
 
 if TYPE_CHECKING:

@@ -30,9 +30,10 @@ from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.credentials import UserState
 from pinchbench.openclaw.home import clone, make_template
-from pinchbench.openclaw.task_result import Evidence, TaskResult
+from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.results.evidence import Evidence
 from processes import living
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from pinchbench.openclaw.export import Export, elsewhere, export_sessions
 from pinchbench.openclaw.progress import Session
 from pinchbench.openclaw.sessions import AnyStore
-from pinchbench.openclaw.task_result import Evidence
+from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable

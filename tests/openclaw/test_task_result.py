@@ -8,9 +8,10 @@ import pytest
 
 from pinchbench.model import Reason, Usage
 from pinchbench.openclaw.complaints import Complaints
-from pinchbench.openclaw.task_result import CAPTURE_BYTES, Evidence, LastTurn, TaskResult, decide
+from pinchbench.openclaw.task_result import CAPTURE_BYTES, LastTurn, TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.supervise import EndReason, ProcessEnd
+from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
-from pinchbench.results import reading
 from pinchbench.results.attempts import promised_retries, trial_attempts
 from pinchbench.results.facts import TaskFacts
 from pinchbench.results.journal import read_journal
@@ -209,18 +208,3 @@ def test_a_run_without_a_journal_has_everything_left(tmp_path: Path) -> None:
     standing = Standing(tmp_path / "journal.jsonl")
     assert [str(key) for key in standing.left(PLAN).keys] == ["task_a", "task_a@2", "task_b", "task_b@2"]
     assert (standing.outcomes, standing.grades, standing.resumed) == ([], [], [])
-
-
-@pytest.mark.parametrize("piece_bytes", [1, 100, 1000])
-def test_lines_are_the_same_however_many_are_read_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece_bytes: int
-) -> None:
-    path = tmp_path / "journal.jsonl"
-    blank = Outcome(key=TrialKey(task_id="task_a", repetition=1), reason=Reason.COMPLETED, digest="d")
-    lines = [encode(TrialFinished(outcome=replace(blank, attempt=number))) for number in range(1, 8)]
-    path.write_bytes(encode(STARTED) + b"".join(lines) + b"garbage\n" + lines[2] + b"\0\0\n" + lines[0][:-9])
-    usual = read_journal(path)
-    assert [outcome.attempt for outcome in usual.attempts] == list(range(1, 8))
-    assert [problem.removeprefix(f"{path}:").partition(":")[0] for problem in usual.problems] == ["9", "10", "11", "12"]
-    monkeypatch.setattr(reading, "PIECE_BYTES", piece_bytes)
-    assert read_journal(path) == usual

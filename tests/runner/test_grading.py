@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from dataclasses import replace
@@ -14,6 +15,7 @@ from anyio import create_memory_object_stream, create_task_group, fail_after
 
 from fake_judge import failing, fake_judge, good
 from fakes import fake_openclaw, run_config
+from past_runs import as_older_release
 from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError, SuiteError
 from pinchbench.events import Event, Notice, TrialEnded, TrialGraded
@@ -307,6 +309,8 @@ async def test_evidence_that_was_cut_off_since_gives_no_score(tmp_path: Path) ->
     for task_id in ("task_a", "task_b"):
         transcript = first.folder / "trials" / task_id / "1" / "transcript.jsonl"
         transcript.write_bytes(b"".join(transcript.read_bytes().splitlines(keepends=True)[:3]))
+    journal = first.folder / "journal.jsonl"  # a newer release would refuse the transcripts
+    journal.write_bytes(re.sub(rb'"files":{[^}]*}', b'"files":null', as_older_release(journal.read_bytes())))
     write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED, prompt="Another one.")
     again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
     async with fake_judge() as judge:

@@ -12,6 +12,7 @@ from anyio import CancelScope, fail_after
 from chaos.ledger import timeless
 from fake_judge import fake_judge, good
 from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
+from past_runs import as_older_release
 from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
 from pinchbench.events import Event, RunBegan, TrialBegan, TrialEnded
@@ -302,7 +303,8 @@ async def test_a_record_that_is_broken_where_only_the_result_looks_costs_its_tri
     with fail_after(RUN_LIMIT_S):
         await run_benchmark(config)
         path = journal_of(config)
-        before, store, after = path.read_bytes().partition(b'"store":"')  # of the first trial
+        whole = as_older_release(path.read_bytes())  # which the digests of a newer one would not let pass
+        before, store, after = whole.partition(b'"store":"')  # of the first trial
         path.write_bytes(before + store + b"\xff" + after[1:])
         result = await resume(again(config))
     assert started(config) == ["task_a", "task_b", "task_c", "task_a"]
@@ -314,7 +316,7 @@ async def test_outcomes_on_one_line_are_graded_once_each(tmp_path: Path) -> None
     with fail_after(RUN_LIMIT_S):
         await run_benchmark(config)
         path = journal_of(config)
-        lines = path.read_bytes().split(b"\n")
+        lines = as_older_release(path.read_bytes()).split(b"\n")
         ends = [line for line in lines if line.startswith(b'{"type":"outcome"')]
         others = [line for line in lines if line.startswith((b'{"type":"run_started"', b'{"type":"trial_started"'))]
         path.write_bytes(b"\n".join([*others, b"".join(ends), b""]))
@@ -374,7 +376,8 @@ async def test_a_signal_that_came_when_all_was_done_has_interrupted_nothing(tmp_
     with fail_after(RUN_LIMIT_S):
         run = (await run_benchmark(config)).run_id
         path = journal_of(config)
-        path.write_bytes(path.read_bytes().replace(b'"interrupted":null', b'"interrupted":"SIGINT"'))
+        whole = as_older_release(path.read_bytes())
+        path.write_bytes(whole.replace(b'"interrupted":null', b'"interrupted":"SIGINT"'))
         result = await resume(again(config, run))
     assert result.interrupted is None
     assert result.data["interrupted"] is None

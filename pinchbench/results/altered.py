@@ -1,0 +1,134 @@
+"""What of a run's journal, run.json and evidence is not as it was written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.errors import AlteredRunError
+from pinchbench.results.evidence import Evidence, changed_files, file_digest
+from pinchbench.results.journal import read_journal
+from pinchbench.results.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.journal import Journal
+    from pinchbench.results.store import RunFiles
+
+    AttemptKey = tuple[TrialKey, int]
+
+
+def refuse_altered(files: RunFiles, attempts: Container[AttemptKey] | None = None) -> None:
+    """Raise AlteredRunError when the journal, run.json, or the evidence of these attempts (all) is not as it was written.
+
+    Evidence that is missing is no reason: somebody may have needed the room, and a trial without it gets no other grade.
+    Blocks. Raises ResultsError when the run can't be read.
+    """
+    journal = read_journal(files.journal)
+    found = [
+        *journal.differences,
+        *changed_run_json(files, journal),
+        *changed_evidence(files, journal, attempts, missing=False),
+    ]
+    if found:
+        raise AlteredRunError.of(found, run=files.folder)
+
+
+def changed_evidence(
+    files: RunFiles, journal: Journal, attempts: Container[AttemptKey] | None = None, *, missing: bool = True
+) -> Iterator[str]:
+    """Say which files of these attempts (all) are not as they were written, or `missing`. Blocks."""
+    for which, outcome in final_outcomes(journal).items():
+        if outcome.files is not None and (attempts is None or which in attempts):
+            paths = Evidence(folder=files.folder / outcome.evidence).of_agent
+            yield from changed_files(paths, outcome.files, missing=missing)
+    for which, grade in final_grades(journal).items():
+        if grade.files is not None and (attempts is None or which in attempts):
+            yield from changed_files([_evidence(files, which).check_log], grade.files, missing=missing)
+    for which, digest in reply_digests(journal):
+        if attempts is None or which in attempts:
+            path = _evidence(files, which).judge_replies(digest)
+            yield from changed_files([path], {path.name: digest}, missing=missing)
+
+
+def _evidence(files: RunFiles, which: AttemptKey) -> Evidence:
+    return Evidence(folder=files.trial(*which))
+
+
+def final_outcomes(journal: Journal) -> dict[AttemptKey, Outcome]:
+    """The outcomes of attempts whose evidence nobody writes to any more: they ended, and were not made again since."""
+    found: dict[AttemptKey, Outcome] = {}
+    for record in journal.records:
+        match record:
+            case TrialStarted(key=key, attempt=attempt):
+                found.pop((key, attempt), None)
+            case TrialFinished(outcome=outcome) if outcome.reason.is_attempt:
+                found[outcome.key, outcome.attempt] = outcome
+            case _:
+                continue
+    return found
+
+
+def final_grades(journal: Journal) -> dict[AttemptKey, Grade]:
+    """The latest grade of each attempt, without those that a later `regrade` may have been about to replace."""
+    found: dict[AttemptKey, Grade] = {}
+    for record in journal.records:
+        match record:
+            case RegradeStarted():
+                found.clear()
+            case GradeGiven(grade=grade):
+                found[grade.key, grade.attempt] = grade
+            case _:
+                continue
+    return found
+
+
+def reply_digests(journal: Journal) -> list[tuple[AttemptKey, str]]:
+    """The files with judges' replies: each keeps its own, also when its grade was superseded."""
+    given = [one.grade for one in journal.records if isinstance(one, GradeGiven)]
+    named = [((one.key, one.attempt), one.judge.replies_digest) for one in given if one.judge is not None]
+    return [(which, digest) for which, digest in dict.fromkeys(named) if digest]
+
+
+def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
+    """Say whether run.json is as it was written, as far as the journal has its digest. Blocks."""
+    if journal.started is None or not journal.started.run_json:
+        return
+    try:
+        digest = file_digest(files.provenance)
+    except OSError as error:
+        yield f"{files.provenance} can't be read: {error.strerror}"
+        return
+    if digest != journal.started.run_json:
+        yield f"{files.provenance} is not as it was written"
+
+
+def changed_result(files: RunFiles, journal: Journal, data: Mapping[str, object]) -> Iterator[str]:
+    """Say what of the result file does not follow from the journal, which gives `data`. Blocks.
+
+    One that is not there is no difference: the runner died before it wrote it, and `resume` does. Nor is one that names
+    an earlier record of the journal as the last: the run went on, and its runner died.
+    """
+    try:
+        found = msgspec.json.decode(files.aggregate.read_bytes(), type=dict[str, object])
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, RecursionError) as error:
+        yield f"{files.aggregate} can't be read: {error}"
+        return
+    named = found.get("journal")
+    if not isinstance(named, dict):
+        if journal.started is not None and journal.started.run_json:
+            yield f"{files.aggregate} does not name its journal"
+        return
+    number, digest = named.get("records"), named.get("digest")
+    if not isinstance(number, int) or not 0 <= number <= journal.length or journal.digests[number] != digest:
+        yield f"{files.aggregate} is of another journal, or the journal has lost its end"
+    elif number == journal.length:
+        expected = msgspec.json.decode(msgspec.json.encode(data))
+        # keys that only a later release writes are no difference
+        for key in (key for key, value in found.items() if key not in expected or value != expected[key]):
+            yield f"{files.aggregate} is not what the journal gives: {key}"

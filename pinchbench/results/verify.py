@@ -1,0 +1,95 @@
+"""Whether the files of a run are what the runner wrote: run.json, the journal, the evidence, and the result file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from pinchbench.errors import ResultsError
+from pinchbench.results.altered import (
+    changed_evidence,
+    changed_result,
+    changed_run_json,
+    final_grades,
+    final_outcomes,
+    reply_digests,
+)
+from pinchbench.results.journal import read_journal
+from pinchbench.results.past_run import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pinchbench.results.journal import Journal
+    from pinchbench.results.store import RunFiles
+
+
+class State(StrEnum):
+    """What was found of a run."""
+
+    VERIFIED = "verified"
+    UNVERIFIED = "unverified"
+    ALTERED = "altered"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verified:
+    """What was found of a run.
+
+    Attributes:
+        run: the name of its folder.
+        records: how many records of the journal are chained.
+        files: how many files were compared with their digests.
+        differences: what is not as it was written, a sentence each without a full stop.
+        unverified: what has no digest, because an older release wrote it; sentences as well.
+        problem: why the run can't be read.
+    """
+
+    run: str
+    records: int = 0
+    files: int = 0
+    differences: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def state(self) -> State:
+        """All of it in a word."""
+        if self.problem:
+            return State.UNREADABLE
+        if self.differences:
+            return State.ALTERED
+        return State.UNVERIFIED if self.unverified else State.VERIFIED
+
+
+def check_run(files: RunFiles) -> Verified:
+    """Compare all files of a run with their digests. Blocks, in proportion to their size. Raises nothing."""
+    try:
+        journal = read_journal(files.journal)
+        stated = sum(len(one.files or ()) for one in final_outcomes(journal).values())
+        stated += sum(len(one.files or ()) for one in final_grades(journal).values())
+        differences = [*journal.differences, *changed_run_json(files, journal), *changed_evidence(files, journal)]
+        differences += changed_result(files, journal, read_run(files).data)
+    except ResultsError as error:
+        return Verified(run=files.name, problem=str(error))
+    return Verified(
+        run=files.name,
+        records=journal.length,
+        files=stated + len(reply_digests(journal)) + bool(journal.started is not None and journal.started.run_json),
+        differences=tuple(differences),
+        unverified=tuple(_without_digests(journal)),
+    )
+
+
+def _without_digests(journal: Journal) -> Iterator[str]:
+    chained = journal.length
+    if not chained:
+        yield "the journal has no digests: an older release wrote it"
+        return
+    if older := len(journal.records) - chained:
+        yield f"the first {older} records of the journal have no digests of their own: an older release wrote them"
+    bare = [one for one in final_outcomes(journal).values() if one.files is None]
+    if bare and not older:
+        yield f"{len(bare)} attempts have no digests of their evidence"
