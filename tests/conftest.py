@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -62,10 +63,21 @@ class Belongings:
     @classmethod
     def now(cls) -> Belongings:
         return cls(
-            children=frozenset(psutil.Process().children(recursive=True)),
+            children=frozenset(psutil.Process().children(recursive=True) if _has_children() else ()),
             threads=frozenset(threading.enumerate()),
             files=_open_files(),
         )
+
+
+def _has_children() -> bool:
+    """Whether to look for descendants at all: that reads every process of the machine, twice a test."""
+    if sys.platform == "darwin":  # has `waitid` only since Python 3.13
+        return True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _open_files() -> dict[int, tuple[int, int]]:
