@@ -1,10 +1,9 @@
-"""`pinchbench-async` called as a user calls it: in this process, or in one of its own."""
+"""`pinchbench-async` called as a user calls it, in the process of the test."""
 
 from __future__ import annotations
 
 import io
 import os
-import subprocess
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from pinchbench.cli import main
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROGRAM = (sys.executable, "-m", "pinchbench")
 OWN_PREFIXES = ("PINCHBENCH_", "OPENCLAW_")
 
 
@@ -42,7 +40,7 @@ def call(*args: str | bytes, cwd: Path, env: Mapping[str, str], stdout: Path | N
     """Run a command in this process, which costs a fraction of a program's start.
 
     Its streams are files with descriptors of their own; arguments are decoded as Python does with those of a program.
-    What depends on the process itself (signals, pipes, a terminal, the interpreter's exit) needs `PROGRAM`.
+    What depends on the process itself (signals, pipes, a terminal, the interpreter's exit) needs a program of its own.
     """
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         out = io.TextIOWrapper(
@@ -73,18 +71,3 @@ def _written(stream: io.TextIOWrapper) -> str:
     stream.flush()
     stream.seek(0)
     return stream.read()
-
-
-def call_program(*args: str, cwd: Path, env: Mapping[str, str]) -> Completed:
-    """Run a command in a process of its own."""
-    done = subprocess.run(
-        [*PROGRAM, *args],
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return Completed(returncode=done.returncode, stdout=done.stdout, stderr=done.stderr)

@@ -157,7 +157,7 @@ async def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path)
             *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--json"),
             env={"MY_ENDPOINT": tested, "MOCK_API_KEY": provider},
         )
-        asked += [json.dumps(request.body) for request in judge.requests]
+        asked += [json.dumps(request.json) for request in judge.requests]
 
     [grade] = _journal(tmp_path).grades.values()
     assert grade.score == pytest.approx(0.9), _shown(done)
