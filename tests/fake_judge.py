@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
-import h11
-from anyio import create_task_group, create_tcp_listener, fail_after
+
+from http_server import HttpServer, Request, Response, running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 
-    from anyio.abc import SocketStream
-
 MARK = "«mark»"  # in an answer's text stands for the mark of its question
 USAGE: Mapping[str, object] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 PIECES = 3  # of a streamed reply
+JSON: Mapping[str, str] = {"Content-Type": "application/json"}
+MODELS = b'{"object": "list", "data": [{"id": "m1", "object": "model"}]}'
 HUGE_BYTES = 9 * 1024 * 1024  # one MiB more than a client of ours reads
 
 
@@ -111,18 +111,13 @@ def cut(where: Literal["before", "inside"] = "inside") -> Answer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """A request as it came. `body` is its JSON; header names are in small letters."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: dict[str, Any]
+class Asked(Request):
+    """A request for a completion."""
 
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation."""
-        messages: list[dict[str, Any]] = self.body["messages"]
+        messages: list[dict[str, Any]] = self.json["messages"]
         return messages
 
     @property
@@ -132,104 +127,47 @@ class Asked:
         return found[-1] if found else ""
 
 
-class FakeJudge:
-    """A running judge; `fake_judge` makes it. `requests` are those for completions, in the order they came."""
+class FakeJudge(HttpServer[Asked]):
+    """A judge; `fake_judge` runs it. `requests` are those for completions."""
 
-    def __init__(self, port: int, choose: Callable[[Asked], Answer]) -> None:
-        self.base_url = f"http://127.0.0.1:{port}/v1"
-        self.requests: list[Asked] = []
+    def __init__(self, choose: Callable[[Asked], Answer]) -> None:
+        super().__init__()
         self.open_now = 0
         self.most_at_once = 0
         self._choose = choose
-        self._news = anyio.Event()
 
-    async def wait_for_requests(self, number: int) -> None:
-        """Wait until so many requests have come."""
-        with fail_after(20):
-            while len(self.requests) < number:
-                await self._news.wait()
+    @property
+    def base_url(self) -> str:
+        """Where it is asked."""
+        return f"http://127.0.0.1:{self.port}/v1"
 
-    async def serve(self, stream: SocketStream) -> None:
-        async with stream:
-            try:
-                await self._converse(stream, h11.Connection(h11.SERVER))
-            except (anyio.BrokenResourceError, anyio.EndOfStream, h11.RemoteProtocolError):
-                return  # the client has gone
-
-    async def _converse(self, stream: SocketStream, connection: h11.Connection) -> None:
-        while (asked := await _receive(stream, connection)) is not None:
-            if asked.method == "GET":
-                models = {"object": "list", "data": [{"id": "m1", "object": "model"}]}
-                await _send(stream, connection, Answer(body=json.dumps(models).encode()), [])
-            else:
-                await self._answer(stream, connection, asked)
-            if connection.our_state is not h11.DONE:
-                return
-            connection.start_next_cycle()
-
-    async def _answer(self, stream: SocketStream, connection: h11.Connection, asked: Asked) -> None:
-        self.requests.append(asked)
+    async def respond(self, request: Request) -> Response:
+        if request.method == "GET":
+            return Response(body=MODELS, headers=JSON)
+        asked = Asked(method=request.method, path=request.path, headers=request.headers, body=request.body)
         self.open_now += 1
         self.most_at_once = max(self.most_at_once, self.open_now)
-        self._news.set()
-        self._news = anyio.Event()
+        self.record(asked)
         try:
             answer = self._choose(asked)
             answer = replace(answer, text=answer.text.replace(MARK, asked.mark))
             if answer.until is not None:
                 await answer.until.wait()
-            if answer.cut == "before":
-                await anyio.aclose_forcefully(stream)
-                raise anyio.EndOfStream
-            streamed = asked.body.get("stream") is True and answer.body is None
-            pieces = list(_events(asked, answer)) if streamed else []
-            whole = answer if answer.body is not None else replace(answer, body=_completion(asked, answer))
+            return _response(asked, answer)
         finally:
             self.open_now -= 1  # before the client can have the answer, and send the next
-        await _send(stream, connection, whole, pieces)
 
 
-async def _receive(stream: SocketStream, connection: h11.Connection) -> Asked | None:
-    """Read one request; None when the client has closed the connection."""
-    head: h11.Request | None = None
-    body = b""
-    while True:
-        event = connection.next_event()
-        if event is h11.NEED_DATA:
-            try:
-                connection.receive_data(await stream.receive())
-            except anyio.EndOfStream:
-                connection.receive_data(b"")
-        elif isinstance(event, h11.Request):
-            head = event
-        elif isinstance(event, h11.Data):
-            body += event.data
-        elif isinstance(event, h11.EndOfMessage) and head is not None:
-            return Asked(
-                method=head.method.decode(),
-                path=head.target.decode(),
-                headers={name.decode(): value.decode() for name, value in head.headers},
-                body=json.loads(body) if body else {},
-            )
-        else:
-            return None
-
-
-async def _send(stream: SocketStream, connection: h11.Connection, answer: Answer, pieces: list[bytes]) -> None:
-    body = answer.body or b""
-    kind = "text/event-stream" if pieces else "application/json"
-    length = {} if pieces else {"Content-Length": str(len(body))}
-    headers = {"Content-Type": kind, **length, **answer.headers}
-    fields = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await stream.send(connection.send(h11.Response(status_code=answer.status, headers=fields)) or b"")
-    parts = pieces or [body]
-    if answer.cut == "inside":
-        parts = parts[: len(parts) // 2] or [body[: len(body) // 2]]
-    for part in parts:
-        await stream.send(connection.send(h11.Data(data=part)) or b"")
-    if answer.cut == "inside":
-        raise anyio.EndOfStream
-    await stream.send(connection.send(h11.EndOfMessage()) or b"")
+def _response(asked: Asked, answer: Answer) -> Response:
+    is_streamed = asked.json.get("stream") is True and answer.body is None
+    kind = {"Content-Type": "text/event-stream"} if is_streamed else JSON
+    return Response(
+        status=answer.status,
+        body=_completion(asked, answer) if answer.body is None else answer.body,
+        pieces=tuple(_events(asked, answer)) if is_streamed else (),
+        headers={**kind, **answer.headers},
+        cut=answer.cut,
+    )
 
 
 def _completion(asked: Asked, answer: Answer) -> bytes:
@@ -239,7 +177,7 @@ def _completion(asked: Asked, answer: Answer) -> bytes:
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 0,
-        "model": asked.body.get("model"),
+        "model": asked.json.get("model"),
         "choices": [choice],
         "usage": answer.usage,
     }
@@ -253,21 +191,18 @@ def _events(asked: Asked, answer: Answer) -> Iterator[bytes]:
     deltas: list[tuple[Mapping[str, object], str | None]] = [({"role": "assistant", "content": ""}, None)]
     deltas += [({"content": text}, None) for text in texts]
     deltas += [({}, answer.finish)]
-    common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": asked.body.get("model")}
+    common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": asked.json.get("model")}
     for delta, finish in deltas:
         chunk = {**common, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
         yield b"data: %s\n\n" % json.dumps(chunk).encode()
-    if asked.body.get("stream_options"):
+    if asked.json.get("stream_options"):
         yield b"data: %s\n\n" % json.dumps({**common, "choices": [], "usage": answer.usage}).encode()
     yield b"data: [DONE]\n\n"
 
 
 @asynccontextmanager
 async def fake_judge(*answers: Answer, choose: Callable[[Asked], Answer] | None = None) -> AsyncGenerator[FakeJudge]:
-    """Run a judge that gives `answers` in turn and the last one for ever, or what `choose` says; a good one else.
-
-    At the end its connections are cut, whatever they were doing.
-    """
+    """Run a judge that gives `answers` in turn and the last one for ever, or what `choose` says; a good one else."""
     script = list(answers) or [good()]
 
     def next_answer(asked: Asked) -> Answer:
@@ -275,9 +210,5 @@ async def fake_judge(*answers: Answer, choose: Callable[[Asked], Answer] | None 
             return choose(asked)
         return script.pop(0) if len(script) > 1 else script[0]
 
-    async with await create_tcp_listener(local_host="127.0.0.1") as listener:
-        judge = FakeJudge(listener.extra(anyio.abc.SocketAttribute.local_port), next_answer)
-        async with create_task_group() as group:
-            group.start_soon(listener.serve, judge.serve)
-            yield judge
-            group.cancel_scope.cancel()
+    async with running(FakeJudge(next_answer)) as judge:
+        yield judge

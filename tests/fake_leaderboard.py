@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import anyio
-import h11
-from anyio import create_task_group, create_tcp_listener, fail_after
+from http_server import HttpServer, Request, Response, running
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping
-
-    from anyio.abc import SocketStream
+    from collections.abc import AsyncGenerator, Iterator
 
 MAX_BYTES = 1_000_000
 REGISTRATIONS_AN_HOUR = 10
@@ -42,16 +38,10 @@ TAKEN_OF_USAGE = {"total_input_tokens", "total_output_tokens", "total_requests",
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
-    """A response. A `cut` one ends in the middle of its body, a `silent` one never comes; `drip` sends it byte by byte, for ever."""
+class Reply(Response):
+    """A response that goes wrong before the request is carried out, or `after` that."""
 
-    status: int = 200
-    body: bytes = b"{}"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    cut: bool = False
-    silent: bool = False
-    drip: bool = False
-    after: bool = False  # the request was carried out before the reply went wrong
+    after: bool = False
 
 
 def error(status: int, message: str, **headers: str) -> Reply:
@@ -59,60 +49,30 @@ def error(status: int, message: str, **headers: str) -> Reply:
     return Reply(status=status, body=json.dumps({"error": message}).encode(), headers=named)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """A request as it came; header names are in small letters."""
+class FakeLeaderboard(HttpServer[Request]):
+    """A leaderboard; `fake_leaderboard` runs it. `faults` come first, one a request."""
 
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads(self.body)
-        return value
-
-
-class FakeLeaderboard:
-    """A running leaderboard; `fake_leaderboard` makes it. `faults` come first, one a request."""
-
-    def __init__(self, port: int, faults: list[Reply]) -> None:
-        self.url = f"http://127.0.0.1:{port}"
-        self.requests: list[Asked] = []
+    def __init__(self, faults: list[Reply]) -> None:
+        super().__init__()
         self.entries: dict[str, dict[str, Any]] = {}
         self.tokens: dict[str, int] = {"tok-known-0123456789": 0}
         self.registered = 0
         self.faults = faults
-        self._news = anyio.Event()
 
-    async def wait_for_requests(self, number: int) -> None:
-        with fail_after(20):
-            while len(self.requests) < number:
-                await self._news.wait()
+    @property
+    def url(self) -> str:
+        """Where it is asked."""
+        return f"http://127.0.0.1:{self.port}"
 
-    async def serve(self, stream: SocketStream) -> None:
-        async with stream:
-            try:
-                await self._converse(stream, h11.Connection(h11.SERVER))
-            except (anyio.BrokenResourceError, anyio.EndOfStream, h11.RemoteProtocolError):
-                return  # the client has gone, or was cut off
+    async def respond(self, request: Request) -> Response:
+        self.record(request)
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is not None and not fault.after:
+            return fault
+        proper = self._carry_out(request)
+        return fault or proper
 
-    async def _converse(self, stream: SocketStream, connection: h11.Connection) -> None:
-        while (asked := await _receive(stream, connection)) is not None:
-            self.requests.append(asked)
-            self._news.set()
-            self._news = anyio.Event()
-            reply = self.faults.pop(0) if self.faults else None
-            if reply is None or reply.after:
-                proper = self._carry_out(asked)
-                reply = reply or proper
-            await _send(stream, connection, reply)
-            if connection.our_state is not h11.DONE:
-                return
-            connection.start_next_cycle()
-
-    def _carry_out(self, asked: Asked) -> Reply:
+    def _carry_out(self, asked: Request) -> Reply:
         if asked.method != "POST":
             return error(405, "POST only")
         match asked.path:
@@ -123,7 +83,7 @@ class FakeLeaderboard:
             case _:
                 return error(404, "no such place")
 
-    def _register(self, asked: Asked) -> Reply:
+    def _register(self, asked: Request) -> Reply:
         if asked.json != {}:
             return error(400, "the body must be {}")
         if self.registered >= REGISTRATIONS_AN_HOUR:
@@ -138,7 +98,7 @@ class FakeLeaderboard:
         }
         return Reply(status=201, body=json.dumps(told).encode())
 
-    def _refusal(self, asked: Asked, token: str) -> Reply | None:
+    def _refusal(self, asked: Request, token: str) -> Reply | None:
         if token not in self.tokens:
             return error(401, f"unknown token {token}")
         if not asked.headers.get("x-pinchbench-version"):
@@ -151,7 +111,7 @@ class FakeLeaderboard:
             return error(400, "no JSON, id or date")
         return error(422, problem) if problem else None
 
-    def _take(self, asked: Asked) -> Reply:
+    def _take(self, asked: Request) -> Reply:
         token = asked.headers.get("x-pinchbench-token", "")
         if (refusal := self._refusal(asked, token)) is not None:
             return refusal
@@ -204,55 +164,8 @@ def _unknown(members: dict[str, Any], known: set[str]) -> Iterator[str]:
         yield f"unknown: {', '.join(sorted(unknown))}"
 
 
-async def _receive(stream: SocketStream, connection: h11.Connection) -> Asked | None:
-    """Read one request; None when the client has closed the connection."""
-    head: h11.Request | None = None
-    body = bytearray()
-    while True:
-        event = connection.next_event()
-        if event is h11.NEED_DATA:
-            try:
-                connection.receive_data(await stream.receive())
-            except anyio.EndOfStream:
-                connection.receive_data(b"")
-        elif isinstance(event, h11.Request):
-            head = event
-        elif isinstance(event, h11.Data):
-            body += event.data
-        elif isinstance(event, h11.EndOfMessage) and head is not None:
-            return Asked(
-                method=head.method.decode(),
-                path=head.target.decode(),
-                headers={name.decode(): value.decode() for name, value in head.headers},
-                body=bytes(body),
-            )
-        else:
-            return None
-
-
-async def _send(stream: SocketStream, connection: h11.Connection, reply: Reply) -> None:
-    if reply.silent:
-        await anyio.sleep_forever()
-    length = {} if reply.drip else {"Content-Length": str(len(reply.body))}
-    fields = [(name.encode(), value.encode()) for name, value in {**length, **reply.headers}.items()]
-    await stream.send(connection.send(h11.Response(status_code=reply.status, headers=fields)) or b"")
-    while reply.drip:
-        await stream.send(connection.send(h11.Data(data=b" ")) or b"")
-        await anyio.sleep(0.01)
-    body = reply.body[: len(reply.body) // 2] if reply.cut else reply.body
-    await stream.send(connection.send(h11.Data(data=body)) or b"")
-    if reply.cut:
-        await anyio.aclose_forcefully(stream)
-        raise anyio.EndOfStream
-    await stream.send(connection.send(h11.EndOfMessage()) or b"")
-
-
 @asynccontextmanager
 async def fake_leaderboard(*faults: Reply) -> AsyncGenerator[FakeLeaderboard]:
-    """Run a leaderboard that gives `faults` first, one a request. At the end its connections are cut."""
-    async with await create_tcp_listener(local_host="127.0.0.1") as listener:
-        server = FakeLeaderboard(listener.extra(anyio.abc.SocketAttribute.local_port), list(faults))
-        async with create_task_group() as group:
-            group.start_soon(listener.serve, server.serve)
-            yield server
-            group.cancel_scope.cancel()
+    """Run a leaderboard that gives `faults` first, one a request."""
+    async with running(FakeLeaderboard(list(faults))) as server:
+        yield server

@@ -1,7 +1,7 @@
 """Plays the `openclaw` command for what the real one can't be made to do on demand.
 
-Started by the wrapper scripts that `fakes.fake_openclaw` writes, as `fake_openclaw.py SETTINGS_JSON ARGV...`; standard
-library only. Lines `scenario: NAME [ARGS]` in the message are played in order; without any it does a little work
+Started by the wrapper scripts that `fakes.fake_openclaw` writes, which call `main` with SETTINGS_JSON ARGV...; standard
+library only, and little of it, for a run starts it many times. Lines `scenario: NAME [ARGS]` in the message are played in order; without any it does a little work
 and answers. State is kept in the two forms the real releases have: `agents.list` with JSONL, `agents.entries` with SQLite.
 A turn that is not `--local` goes through the gateway of the config, if it names one; the turn itself is played here.
 """
@@ -9,7 +9,6 @@ A turn that is not `--local` goes through the gateway of the config, if it names
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import os
 import shlex
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import http.client
     from collections.abc import Callable
 
 Json = dict[str, object]
@@ -246,6 +246,8 @@ class Turn:
 
     def ask_gateway(self, path: str, **body: object) -> Json | int:
         """Ask the gateway of the config; returns its answer, or the exit code after saying why there is none."""
+        import http.client  # noqa: PLC0415 - takes longer than all other imports, and few calls have a gateway
+
         gateway = read_config()["gateway"]
         assert isinstance(gateway, dict)
         connection = http.client.HTTPConnection("127.0.0.1", gateway["port"])
@@ -622,5 +624,6 @@ ACTIONS: dict[str, Callable[..., None]] = {
 }
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """The command's arguments follow the settings."""
     sys.exit(Fake(json.loads(sys.argv[1]), sys.argv[2:]).run())

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from anyio.abc import SocketStream
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-FAKE = Path(__file__).with_name("fake_openclaw.py")
+# imported, for a script that is run is compiled each time
+RUN_FAKE = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import fake_openclaw; fake_openclaw.main()"
 OLD_RELEASE, NEW_RELEASE = "2026.6.5", "2026.9.6"
 MODEL = "mock/m1"
 SEED_KEYS = (
@@ -47,7 +48,7 @@ def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = N
     program.parent.mkdir(parents=True, exist_ok=True)
     release = release or (OLD_RELEASE if store == "jsonl" else NEW_RELEASE)
     baked = {"release": release, "store": store, "log": str(folder / "bin" / "calls.log"), **settings}
-    argv = [sys.executable, "-I", "-S", str(FAKE), json.dumps(baked)]
+    argv = [sys.executable, "-I", "-S", "-c", RUN_FAKE, json.dumps(baked)]
     program.write_text(f'#!/bin/sh\nexec {shlex.join(argv)} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return program

@@ -10,12 +10,13 @@ import socket
 import subprocess
 import sys
 import termios
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
+from command_line import Completed, call, clean_environment
 from fakes import MODEL, fake_openclaw, make_suite
 from pinchbench.cli import cli
 from pinchbench.model import Outcome, Reason, TrialKey
@@ -45,22 +46,8 @@ HEAVY = (
 )
 
 
-def _pinchbench(
-    *args: str | bytes, cwd: Path, stdout: Path | None = None, **env: str
-) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PINCHBENCH_", "OPENCLAW_"))}
-    with ExitStack() as stack:
-        return subprocess.run(
-            [sys.executable, "-m", "pinchbench", *args],
-            cwd=cwd,
-            env={**clean, "HOME": str(cwd), "PINCHBENCH_CACHE": str(cwd / "cache"), **env},
-            stdin=subprocess.DEVNULL,
-            stdout=stack.enter_context(stdout.open("wb")) if stdout else subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+def _pinchbench(*args: str | bytes, cwd: Path, stdout: Path | None = None, **env: str) -> Completed:
+    return call(*args, cwd=cwd, env=clean_environment(cwd, **env), stdout=stdout)
 
 
 def _run_args(folder: Path, *prompts: str, timeout_s: float = 30) -> list[str]:

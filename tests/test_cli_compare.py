@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
+from command_line import Completed, call, clean_environment
 from past_runs import Made, PlannedRun, write_run
 
 if TYPE_CHECKING:
@@ -21,18 +19,8 @@ def _write(folder: Path, run_id: str, score: float, tasks: int = 7, prefix: str 
     write_run(folder, PlannedRun(trials=trials, run_id=run_id, model=f"mock/{run_id[-1]}"))
 
 
-def _compare(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PINCHBENCH_")}
-    return subprocess.run(
-        [sys.executable, "-m", "pinchbench", "compare", "--output-dir", str(folder), *args],
-        cwd=folder,
-        env=clean,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def _compare(folder: Path, *args: str) -> Completed:
+    return call("compare", "--output-dir", str(folder), *args, cwd=folder, env=clean_environment(folder))
 
 
 def test_the_comparison_goes_to_stdout_and_the_page_to_its_file(tmp_path: Path) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
+from command_line import Completed, call, clean_environment
 from fakes import MODEL, fake_openclaw
 
 if TYPE_CHECKING:
@@ -16,18 +14,9 @@ if TYPE_CHECKING:
 KEY = "sk-fedcba9876543210-NOBODYS-KEY-EITHER"
 
 
-def _doctor(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PINCHBENCH_", "OPENCLAW_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "pinchbench", "doctor", "--run-root", str(folder / "runs"), *args],
-        cwd=folder,
-        env={**clean, "HOME": str(folder), "PINCHBENCH_CACHE": str(folder / "cache"), **env},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def _doctor(folder: Path, *args: str, **env: str) -> Completed:
+    argv = ("doctor", "--run-root", str(folder / "runs"), *args)
+    return call(*argv, cwd=folder, env=clean_environment(folder, **env))
 
 
 def test_findings_go_to_stdout_and_words_to_stderr(tmp_path: Path) -> None:

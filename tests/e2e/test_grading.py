@@ -49,7 +49,7 @@ async def test_the_solutions_earn_every_point_of_the_whole_suite(
     assert (data["score"]["mean"], data["score"]["tasks"]) == (1.0, len(TASKS))
     assert data["left_out"] == {"ungraded": 0, "infrastructure": 0, "not_run": 0, "tasks_without_score": 0}
     # the judge has read what the agents really wrote
-    asked = json.dumps([request.body for request in judge.requests])
+    asked = json.dumps([request.json for request in judge.requests])
     assert "brief.md" in asked
     assert home.snapshot() == before
 
@@ -88,8 +88,8 @@ async def test_an_openclaw_agent_judges_without_any_tool(openclaw: OpenClaw, hom
     assert grade.judge.model == "openclaw:local/judge-1"
     assert grade.judge.usage.requests == 1
     [request] = judge.requests
-    assert request.body["model"] == "judge-1"
-    assert not request.body.get("tools")
+    assert request.json["model"] == "judge-1"
+    assert not request.json.get("tools")
     assert "A short poem about rain." in json.dumps(request.messages)
     assert find_marked(result.run_id) == []
     assert home.snapshot() == before

@@ -95,7 +95,7 @@ async def test_a_request_holds_all_that_makes_a_judge_repeatable() -> None:
     assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
     assert asked.headers["authorization"] == f"Bearer {KEY}"
     assert asked.headers["accept-encoding"] == "identity"
-    assert asked.body == {
+    assert asked.json == {
         "model": "m1",
         "messages": [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Grüße ? 🦀"}],
         "stream": False,
@@ -243,7 +243,7 @@ async def test_a_wish_that_an_endpoint_refuses_is_given_up(
         reply = await ask(judge)
         await ask(judge)
 
-    first, second, later = (asked.body for asked in fake.requests)
+    first, second, later = (asked.json for asked in fake.requests)
     expected = {name: value for name, value in {**first, **changed}.items() if value is not None}
     assert second == expected
     assert later == expected  # remembered
@@ -279,12 +279,12 @@ LENGTHS = [
 @pytest.mark.parametrize("message", [*LENGTHS, f"{LENGTHS[0]} (response_format: json_schema)"])
 async def test_a_reply_that_has_no_room_beside_the_question_is_asked_for_without_a_limit(message: str) -> None:
     def choose(asked: Asked) -> Answer:
-        limited = {"max_tokens", "max_completion_tokens"} & asked.body.keys()
+        limited = {"max_tokens", "max_completion_tokens"} & asked.json.keys()
         return failing(400, message, param="messages") if limited else good()
 
     async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
         assert (await ask(judge)).calls == 2
-    assert fake.requests[-1].body["response_format"]["type"] == "json_schema"
+    assert fake.requests[-1].json["response_format"]["type"] == "json_schema"
 
 
 async def test_a_question_that_is_itself_too_long_is_refused() -> None:
@@ -312,12 +312,12 @@ def test_all_the_words_for_the_limit_are_known(message: str, limit: int) -> None
 @pytest.mark.parametrize("answer", [failing(400, "Request contains an invalid argument."), Answer(status=422)])
 async def test_a_refusal_that_names_nothing_costs_the_format_once(answer: Answer) -> None:
     def choose(asked: Asked) -> Answer:
-        return answer if "response_format" in asked.body else good()
+        return answer if "response_format" in asked.json else good()
 
     async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
         assert [(await ask(judge)).calls for _ in range(2)] == [2, 1]
-    assert fake.requests[-1].body == {
-        name: value for name, value in fake.requests[0].body.items() if name != "response_format"
+    assert fake.requests[-1].json == {
+        name: value for name, value in fake.requests[0].json.items() if name != "response_format"
     }
 
 
@@ -328,7 +328,7 @@ async def test_an_endpoint_that_knows_no_empty_objects_is_asked_for_none(criteri
         return not inner or any(has_empty_object(one) for one in inner.values() if one)
 
     def choose(asked: Asked) -> Answer:
-        schema = asked.body["response_format"]["json_schema"]["schema"]
+        schema = asked.json["response_format"]["json_schema"]["schema"]
         return failing(404, "should be non-empty for OBJECT type") if has_empty_object(schema) else good()
 
     schema = response_schema(Question(system="s", material="m", criteria=criteria))
@@ -351,14 +351,14 @@ CREDITS = "This request requires more credits, or fewer max_tokens. You requeste
 )
 async def test_no_more_tokens_are_asked_for_than_the_account_can_pay(message: str, most: int) -> None:
     def choose(asked: Asked) -> Answer:
-        return failing(402, message) if asked.body["max_tokens"] > most else good()
+        return failing(402, message) if asked.json["max_tokens"] > most else good()
 
     async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
         assert (await ask(judge)).calls == 2
         await ask(judge)
-    limits = [asked.body["max_tokens"] for asked in fake.requests]
+    limits = [asked.json["max_tokens"] for asked in fake.requests]
     assert limits == [MAX_TOKENS, most, MAX_TOKENS, most]  # the account may have been filled up meanwhile
-    assert "response_format" in fake.requests[-1].body
+    assert "response_format" in fake.requests[-1].json
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ async def test_all_wishes_can_be_given_up_one_after_another() -> None:
         reply = await ask(judge)
 
     assert reply.calls == 6
-    assert set(fake.requests[-1].body) == {"model", "messages", "stream"}
+    assert set(fake.requests[-1].json) == {"model", "messages", "stream"}
 
 
 async def test_an_endpoint_that_refuses_whatever_is_asked_is_not_asked_for_ever() -> None:
@@ -394,14 +394,14 @@ async def test_an_endpoint_that_refuses_whatever_is_asked_is_not_asked_for_ever(
         assert (raised.value.calls, raised.value.lasting) == (6, False)
         await ask(judge)
 
-    assert fake.requests[-1].body == fake.requests[0].body  # nothing was learned from a refusal
+    assert fake.requests[-1].json == fake.requests[0].json  # nothing was learned from a refusal
 
 
 async def test_a_pydantic_endpoint_names_the_parameter_in_its_own_way() -> None:
     detail = {"detail": [{"loc": ["body", "response_format", "type"], "msg": "Input should be 'text'"}]}
     async with judge_of(Answer(status=422, body=json.dumps(detail).encode()), good()) as (fake, judge):
         await ask(judge)
-    assert fake.requests[-1].body["response_format"] == {"type": "json_object"}
+    assert fake.requests[-1].json["response_format"] == {"type": "json_object"}
 
 
 @given(
@@ -725,4 +725,4 @@ async def test_several_votes_are_not_asked_to_be_all_alike() -> None:
             async with open_http_judge(replace(config(fake.base_url), votes=votes)) as judge:
                 await judge.ask(CONVERSATION, SCHEMA)
                 assert judge.describe()["temperature"] == (0 if votes == 1 else None)
-    assert [request.body.get("temperature") for request in fake.requests] == [0, None]
+    assert [request.json.get("temperature") for request in fake.requests] == [0, None]

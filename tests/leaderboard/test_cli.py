@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from anyio import fail_after
+from anyio.from_thread import start_blocking_portal
 
+from command_line import call
 from fake_leaderboard import Reply, error, fake_leaderboard
 from leaderboard_runs import planned
 from past_runs import Made, write_run
@@ -20,14 +20,15 @@ from pinchbench.cli.upload import offer_run
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from command_line import Completed
     from fake_leaderboard import FakeLeaderboard
     from pinchbench.model import Suite
     from pinchbench.results.store import RunFiles
 
 TOKEN = "tok-known-0123456789"
-on_loop = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +41,23 @@ def files(tmp_path: Path, bundled: Suite) -> RunFiles:
     return write_run(tmp_path / "results", planned(bundled, Made(score=0.75)))
 
 
-async def pinchbench(
-    cwd: Path, *args: str, server: FakeLeaderboard, token: str = TOKEN
-) -> subprocess.CompletedProcess[str]:
+def pinchbench(cwd: Path, *args: str, server: FakeLeaderboard, token: str = TOKEN) -> Completed:
     env = {**os.environ, "PINCHBENCH_SERVER_URL": server.url, "PINCHBENCH_TOKEN": token}
-    with fail_after(60):
-        done = await anyio.run_process(
-            [sys.executable, "-m", "pinchbench", *args], cwd=cwd, env=env, stdin=subprocess.DEVNULL, check=False
-        )
-    return subprocess.CompletedProcess(args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    return call(*args, cwd=cwd, env=env)
 
 
-@on_loop
-async def test_a_dry_run_shows_the_very_bytes_that_are_sent_afterwards(tmp_path: Path, files: RunFiles) -> None:
-    async with fake_leaderboard() as server:
-        shown = await pinchbench(tmp_path, "upload", files.name, "--dry-run", server=server)
+@contextmanager
+def serving(*faults: Reply) -> Iterator[FakeLeaderboard]:
+    """A leaderboard on a thread of its own: the program has this one's event loop."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(fake_leaderboard(*faults)) as server:
+        yield server
+
+
+def test_a_dry_run_shows_the_very_bytes_that_are_sent_afterwards(tmp_path: Path, files: RunFiles) -> None:
+    with serving() as server:
+        shown = pinchbench(tmp_path, "upload", files.name, "--dry-run", server=server)
         assert server.requests == []
-        sent = await pinchbench(tmp_path, "upload", files.name, server=server)
+        sent = pinchbench(tmp_path, "upload", files.name, server=server)
 
     assert (shown.returncode, sent.returncode) == (0, 0), shown.stderr + sent.stderr
     [asked] = server.requests
@@ -70,13 +71,12 @@ async def test_a_dry_run_shows_the_very_bytes_that_are_sent_afterwards(tmp_path:
     assert sent.stdout == f"{server.url}/r/{asked.json['submission_id']}\n"
 
 
-@on_loop
-async def test_notes_are_shown_and_sent_only_where_they_are_asked_for(tmp_path: Path, files: RunFiles) -> None:
+def test_notes_are_shown_and_sent_only_where_they_are_asked_for(tmp_path: Path, files: RunFiles) -> None:
     note = b"The answer names its sources."
-    async with fake_leaderboard() as server:
-        shown = await pinchbench(tmp_path, "upload", files.name, "--dry-run", "--with-notes", server=server)
-        await pinchbench(tmp_path, "upload", files.name, server=server)
-        await pinchbench(tmp_path, "upload", files.name, "--with-notes", server=server)
+    with serving() as server:
+        shown = pinchbench(tmp_path, "upload", files.name, "--dry-run", "--with-notes", server=server)
+        pinchbench(tmp_path, "upload", files.name, server=server)
+        pinchbench(tmp_path, "upload", files.name, "--with-notes", server=server)
 
     without, with_notes = server.requests
     assert note not in without.body
@@ -84,24 +84,22 @@ async def test_notes_are_shown_and_sent_only_where_they_are_asked_for(tmp_path: 
     assert shown.stdout.encode() == with_notes.body + b"\n"
 
 
-@on_loop
-async def test_without_a_token_an_upload_is_one_sentence_and_no_error(tmp_path: Path, files: RunFiles) -> None:
-    async with fake_leaderboard() as server:
-        done = await pinchbench(tmp_path, "upload", files.name, server=server, token="")
+def test_without_a_token_an_upload_is_one_sentence_and_no_error(tmp_path: Path, files: RunFiles) -> None:
+    with serving() as server:
+        done = pinchbench(tmp_path, "upload", files.name, server=server, token="")
 
     assert (done.returncode, done.stdout) == (0, "")
     assert len(done.stderr.splitlines()) == 1
     assert "pinchbench-async register" in done.stderr
 
 
-@on_loop
-async def test_who_registers_gets_the_claim_url_and_can_upload_with_a_token_that_is_never_shown(
+def test_who_registers_gets_the_claim_url_and_can_upload_with_a_token_that_is_never_shown(
     tmp_path: Path, files: RunFiles
 ) -> None:
-    async with fake_leaderboard() as server:
-        made = await pinchbench(tmp_path, "register", server=server, token="")
-        again = await pinchbench(tmp_path, "register", server=server, token="")
-        sent = await pinchbench(tmp_path, "upload", files.name, "--json", server=server, token="")
+    with serving() as server:
+        made = pinchbench(tmp_path, "register", server=server, token="")
+        again = pinchbench(tmp_path, "register", server=server, token="")
+        sent = pinchbench(tmp_path, "upload", files.name, "--json", server=server, token="")
 
     assert (made.returncode, made.stdout) == (0, f"{server.url}/claim/1\n")
     assert again.returncode == 2
@@ -113,16 +111,15 @@ async def test_who_registers_gets_the_claim_url_and_can_upload_with_a_token_that
     assert "key-1" not in whole
 
 
-@on_loop
-async def test_what_is_refused_leaves_with_its_own_exit_code_and_a_partial_upload_says_what_it_is(
+def test_what_is_refused_leaves_with_its_own_exit_code_and_a_partial_upload_says_what_it_is(
     tmp_path: Path, bundled: Suite
 ) -> None:
     files = write_run(tmp_path / "results", planned(bundled, Made(), Made(score=None)))
-    async with fake_leaderboard() as server:
-        refused = await pinchbench(tmp_path, "upload", files.name, server=server)
-        partial_one = await pinchbench(tmp_path, "upload", files.name, "--upload-partial", server=server)
+    with serving() as server:
+        refused = pinchbench(tmp_path, "upload", files.name, server=server)
+        partial_one = pinchbench(tmp_path, "upload", files.name, "--upload-partial", server=server)
         server.faults.append(error(413, "larger than 1 MB"))
-        too_large = await pinchbench(tmp_path, "upload", files.name, "--upload-partial", server=server)
+        too_large = pinchbench(tmp_path, "upload", files.name, "--upload-partial", server=server)
 
     assert (refused.returncode, partial_one.returncode, too_large.returncode) == (9, 0, 9)
     assert "trials have no score" in refused.stderr
@@ -169,21 +166,15 @@ def test_whatever_goes_wrong_at_the_end_of_a_run_is_told_and_not_raised(
     assert told[1].endswith(f"pinchbench-async upload {files.folder}")
 
 
-@on_loop
-async def test_what_the_server_says_reaches_the_terminal_without_control_characters(files: RunFiles) -> None:
+def test_what_the_server_says_reaches_the_terminal_without_control_characters(
+    files: RunFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rude = Reply(status=400, body=json.dumps({"error": "no\x1b[2Jno"}).encode())
     told: list[str] = []
-    async with fake_leaderboard(rude) as server:
-        env = {"PINCHBENCH_SERVER_URL": server.url, "PINCHBENCH_TOKEN": TOKEN}
-        script = (
-            "import sys; from pathlib import Path; from pinchbench.cli.upload import offer_run;"
-            "from pinchbench.results.store import RunFiles;"
-            "offer_run(RunFiles(output_dir=Path(sys.argv[1]), name=sys.argv[2]), print)"
-        )
-        command = [sys.executable, "-c", script, str(files.output_dir), files.name]
-        with fail_after(60):
-            done = await anyio.run_process(command, env={**os.environ, **env})
-        told += done.stdout.decode().splitlines()
+    with serving(rude) as server:
+        monkeypatch.setenv("PINCHBENCH_SERVER_URL", server.url)
+        monkeypatch.setenv("PINCHBENCH_TOKEN", TOKEN)
+        offer_run(files, told.append)
 
     assert "no [2Jno" in told[-1]
-    assert "\x1b" not in done.stdout.decode()
+    assert "\x1b" not in "".join(told)

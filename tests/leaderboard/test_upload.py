@@ -93,8 +93,8 @@ FAULTS = [
     [error(503, "oh"), error(502, "oh"), Reply(status=500, body=b"<html>")],
     [error(429, "slowly", retry_after="0")],
     [error(429, "slowly", retry_after=format_datetime(datetime.now(UTC) - timedelta(days=1)))],
-    [Reply(cut=True, body=b'{"status": "accepted"}')],
-    [Reply(cut=True, body=b'{"status": "accepted"}', after=True)],
+    [Reply(cut="inside", body=b'{"status": "accepted"}')],
+    [Reply(cut="inside", body=b'{"status": "accepted"}', after=True)],
     [Reply(body=b"no JSON")],
     [Reply(status=201, body=b"[1]", after=True)],
     [Reply(body=b'{"submission_id": "of another run"}')],
@@ -170,11 +170,12 @@ async def test_a_server_that_never_comes_to_an_end_is_left_within_the_limit(parc
 
 
 async def test_where_nobody_listens_the_error_says_so(parcel: Parcel) -> None:
+    server = FakeLeaderboard([])
     with (
-        nobody_listening() as port,
+        nobody_listening() as server.port,
         pytest.raises(LeaderboardError, match="asked 4 times; the last time the connection failed"),
     ):
-        await deliver(FakeLeaderboard(port, []), parcel)
+        await deliver(server, parcel)
 
 
 async def test_a_cancelled_upload_leaves_at_once_and_the_next_one_makes_no_second_entry(parcel: Parcel) -> None:

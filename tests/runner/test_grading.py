@@ -198,7 +198,7 @@ async def test_grading_again_adds_records_and_keeps_the_old_ones(tmp_path: Path)
     async with fake_judge(good(1.0)) as judge:
         with fail_after(RUN_LIMIT_S):
             second = await regrade(replace(again, judge=judged_by(judge.base_url)), observer=observer)
-        assert "scenario" not in json.dumps([asked.body for asked in judge.requests])
+        assert "scenario" not in json.dumps([asked.json for asked in judge.requests])
     assert scores(second) == {"task_a": 0.75, "task_b": 0.8125}
     assert second.path == first.path
     assert json.loads(second.path.read_text("utf-8"))["score"]["tasks"] == 2

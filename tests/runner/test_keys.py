@@ -157,7 +157,7 @@ async def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path)
             *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--json"),
             env={"MY_ENDPOINT": tested, "MOCK_API_KEY": provider},
         )
-        asked += [json.dumps(request.body) for request in judge.requests]
+        asked += [json.dumps(request.json) for request in judge.requests]
 
     [grade] = _journal(tmp_path).grades.values()
     assert grade.score == pytest.approx(0.9), _shown(done)
@@ -307,13 +307,14 @@ async def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Pa
     _write_task(tmp_path / "tasks", f"scenario: record {seen}{script}")
     program = fake_openclaw(tmp_path, store="sqlite")
 
-    done = await _pinchbench(
-        tmp_path,
-        program,
-        *("--isolation", isolation, "--pass-env", "PASSED"),
-        *("--judge", "judge-1", "--judge-base-url", "http://127.0.0.1:9/v1", "--judge-api-key-env", "JUDGES_OWN"),
-        env={**own, **others, "LC_TIME": "C", "HTTPS_PROXY": "http://127.0.0.1:9"},
-    )
+    async with fake_judge() as judge:  # nobody there would be asked again and again, for half a minute
+        done = await _pinchbench(
+            tmp_path,
+            program,
+            *("--isolation", isolation, "--pass-env", "PASSED"),
+            *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--judge-api-key-env", "JUDGES_OWN"),
+            env={**own, **others, "LC_TIME": "C", "HTTPS_PROXY": "http://127.0.0.1:9"},
+        )
 
     assert seen.is_file(), _shown(done)
     everything = seen.read_text("utf-8") + (tools.read_text("utf-8") if script else "")

@@ -173,7 +173,7 @@ async def test_an_endpoint_is_asked_directly_first_and_then_through_openclaw(tmp
 
     assert found["model"].level is Level.OK
     assert "answered through OpenClaw" in found["model"].said
-    assert endpoint.requests[0].body["model"] == "m1"
+    assert endpoint.requests[0].json["model"] == "m1"
 
 
 @pytest.mark.anyio
