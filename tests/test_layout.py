@@ -37,6 +37,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "sections",
         "tasks",
         "upload",
+        "verify",
         "watch",
     ),
     "demo": ("completion",),

@@ -63,9 +63,11 @@ class Evidence:
 
 def file_digest(path: Path) -> str:
     """The SHA-256 of a regular file, in hexadecimal digits. Blocks. Raises OSError, also for what is no such file."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "It is not a regular file")
+    with os.fdopen(number, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

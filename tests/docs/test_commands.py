@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODEL = "local/qwen3"
-NEED_OPENCLAW = ("openclaw install", "openclaw exec")
+NEED_OPENCLAW = ("openclaw install", "openclaw exec", "openclaw models")
 USUAL = {0, 5}  # an agent that does nothing leaves trials that nobody has graded
 BUDGET = 8
 EXPECTED = {
