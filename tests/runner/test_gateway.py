@@ -29,7 +29,7 @@ from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.diagnose import BUSY, cause_of
 from pinchbench.runner.isolation import WORTH_TRIALS, needed_bytes
 from pinchbench.runner.resume import resume
-from pinchbench.runner.slots import HOMES
+from pinchbench.runner.run_folders import HOMES
 from processes import living
 
 if TYPE_CHECKING:
