@@ -163,7 +163,10 @@ async def run_prepared(
                                         for slot, home in enumerate(ready.homes, 1):
                                             workers.start_soon(pool.work, slot, home, jobs.clone(), records.clone())
                                     async with create_task_group() as graders:
-                                        clock.start_soon(limit_grading, interrupt, graders.cancel_scope)
+                                        grading = (
+                                            graders.cancel_scope
+                                        )  # may be left before the clock is: to cancel it then does nothing
+                                        clock.start_soon(limit_grading, interrupt, grading)
                                         with to_grade:
                                             for _ in range(worker_count(ready.config.judge)):
                                                 graders.start_soon(

@@ -156,7 +156,8 @@ async def _grade(
                 jobs.send_nowait(job)
             async with create_task_group() as clock:
                 async with create_task_group() as graders:
-                    clock.start_soon(limit_grading, interrupt, graders.cancel_scope)
+                    grading = graders.cancel_scope  # may be left before the clock is: to cancel it then does nothing
+                    clock.start_soon(limit_grading, interrupt, grading)
                     for _ in range(worker_count(plan.judge)):
                         work = partial(grade_trials, begin_no_more=interrupt.stop)
                         graders.start_soon(work, grader, to_grade.clone(), records.clone(), given.append)
