@@ -15,7 +15,7 @@ from pinchbench.cli import clean as clean_module
 from pinchbench.cli import cli
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.results.journal import JournalWriter
-from pinchbench.runner.slots import own_homes
+from pinchbench.runner.run_folders import own_homes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from pinchbench.grading.evidence import make_question
 from pinchbench.grading.judge_record import keep_replies
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Ungraded
 from pinchbench.results.evidence import Evidence, digests_of
-from pinchbench.secrets import mask_file, mask_grade
+from pinchbench.secrets import mask_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,14 +75,14 @@ class Grader:
         self._checks = CapacityLimiter(checks or checks_at_once())
 
     async def grade(self, job: GradeJob) -> Grade:
-        """Grade a trial, without keys in what the check and the judge said. Raises as `_grade`."""
+        """Grade a trial. What is kept of that holds no keys; the grade itself is as it was given. Raises as `_grade`."""
         files = None
         try:
             grade = await self._grade(job)
         finally:
             with move_on_after(MASK_LIMIT_S, shield=True), suppress(OSError):
                 files = await to_thread.run_sync(_finish_log, job.evidence, self._secrets, abandon_on_cancel=True)
-        return mask_grade(replace(grade, files=files), self._secrets)
+        return replace(grade, files=files)
 
     async def _grade(self, job: GradeJob) -> Grade:
         """Grade a trial. What goes wrong is in the grade; only a cancellation raises, when all processes are dead."""

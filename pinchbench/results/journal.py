@@ -202,12 +202,14 @@ class JournalWriter:
 
 
 async def write_records(
-    records: MemoryObjectReceiveStream[Record], journal: JournalWriter, written: Callable[[Record], None]
+    records: MemoryObjectReceiveStream[Record],
+    append: Callable[[Sequence[Record]], None],
+    written: Callable[[Record], None],
 ) -> None:
     """Write everything the stream brings until its end; `written` hears of each record once it is on the disk.
 
-    What has queued up meanwhile goes into one group. Owns the stream. Raises ResultsError as `JournalWriter.append`.
-    Run it where no signal cancels it: it ends when the senders have closed.
+    What has queued up meanwhile goes into one group. Owns the stream. Raises what `append` raises, which is a
+    journal's: it blocks, and is called in a thread. Run it where no signal cancels it: it ends when the senders have closed.
     """
     with records:
         async for first in records:
@@ -217,7 +219,7 @@ async def write_records(
                     group.append(records.receive_nowait())
             except (WouldBlock, EndOfStream):
                 pass
-            await to_thread.run_sync(journal.append, group)
+            await to_thread.run_sync(append, group)
             for record in group:
                 written(record)
 

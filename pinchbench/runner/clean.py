@@ -15,7 +15,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.folders import disk_bytes, remove_folder
 from pinchbench.results.lock import held, is_written
 from pinchbench.results.store import RunFiles
-from pinchbench.runner.slots import is_in_use, own_homes
+from pinchbench.runner.run_folders import is_in_use, own_homes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,24 +1,19 @@
-"""Who runs what, when: attempts go out to the slots as retries, the provider and the budget allow."""
+"""What runs next, and what follows from an attempt's end: as retries, the provider and the budget allow (pure)."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
-
-import anyio
-from anyio import Event, create_task_group, move_on_after
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pinchbench.model import Attempt, Ending, Stop
 from pinchbench.runner.breaker import GiveUp, Pause, Recovered
 from pinchbench.runner.diagnose import is_busy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pinchbench.model import Grade, Outcome, TrialKey, Usage
     from pinchbench.runner.breaker import Breaker
     from pinchbench.runner.budget import Budget
-    from pinchbench.runner.interrupt import Interrupt
     from pinchbench.runner.schedule import Schedule
     from pinchbench.runner.throttle import Throttle
 
@@ -31,68 +26,71 @@ LATE_PROBE = (
 BETTER = "The provider keeps up: {limit} of {most} trials at once."
 
 
-class Pace(Protocol):
-    """Hears how many trials may run at once, and why, whenever that changes; 0 in a pause and, for good, at the end."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How many trials may run at once from now on; 0 in a pause and, with `is_end`, for good. `why` is for the user."""
 
-    def __call__(self, limit: int, why: str, *, is_end: bool = False) -> None:
-        """Take it. Returns at once."""
+    limit: int
+    why: str
+    is_end: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What the caller has to do.
+
+    `retried`: another attempt at the trial follows. `paces` are to be recorded in this order, `notices` are sentences
+    for the user that change nothing. `ends_agents`: the agents that run are to be stopped, for a limit is reached.
+    """
+
+    retried: bool = False
+    paces: tuple[Pace, ...] = ()
+    notices: tuple[str, ...] = ()
+    ends_agents: bool = False
 
 
 class Dispatcher:
-    """Gives attempts to workers and learns from their ends. Create inside an event loop; its calls never block.
+    """Decides which attempt is made when, and learns from what becomes of it. Times are monotonic seconds.
 
-    What is decided, and why, is for `schedule` (which attempt), `throttle` (how many at once), `breaker` (whether going
-    on makes sense) and `budget` (whether it is paid for). `stopped` is a sentence once the run has ended itself,
-    and `stop` says of which kind that was.
+    `schedule` knows which attempt, `throttle` how many at once, `breaker` whether going on makes sense, and `budget`
+    whether it is paid for. `stopped` is a sentence once the run has ended itself, and `stop` says of which kind that
+    was. Nothing is done here: every call returns a `Decision`.
     """
 
-    def __init__(
-        self,
-        *,
-        schedule: Schedule,
-        throttle: Throttle,
-        breaker: Breaker,
-        budget: Budget,
-        interrupt: Interrupt,
-        pace: Pace,
-        tell: Callable[[str], None],
-    ) -> None:
-        """`tell` gets sentences for the user that change nothing."""
+    def __init__(self, *, schedule: Schedule, throttle: Throttle, breaker: Breaker, budget: Budget) -> None:
+        """All four are this dispatcher's own from now on."""
         self._schedule = schedule
         self._throttle = throttle
         self._breaker = breaker
         self._budget = budget
-        self._interrupt = interrupt
-        self._pace = pace
-        self._tell = tell
         self._running: dict[TrialKey, float] = {}  # since when
         self._told: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
         self._probe: TrialKey | None = None
         self._late_probe = -math.inf  # when it was due, as soon as the user knows that it waits
-        self._changed = Event()
+        self._paces: list[Pace] = []  # these three: what the call that runs has decided so far
+        self._notices: list[str] = []
+        self._ends_agents = False
         self.stopped = ""
         self.stop: Stop | None = None
 
-    async def take(self) -> Attempt | None:
-        """Wait for an attempt that may be run now; None when there will be none. A cancel loses nothing."""
-        while not self._interrupt.stop.is_set() and not self.stopped:
-            changed = self._changed
-            answer = self._next(anyio.current_time())
-            if not isinstance(answer, float):
-                return answer
-            with move_on_after(max(0.0, answer - anyio.current_time())):
-                await changed.wait()
-        return None
+    @property
+    def deadline(self) -> float:
+        """When `expired` is to be called; `math.inf` for never."""
+        return self._budget.deadline
 
-    def ended(self, attempt: Attempt, outcome: Outcome, record: Callable[[bool], None]) -> None:
-        """Take the end of an attempt; `record` is told whether another one at its trial follows, before what comes of it."""
-        now = anyio.current_time()
+    def next(self, now: float) -> tuple[Attempt | float | None, Decision]:
+        """An attempt to make now, a time to ask again (or earlier, when anything has ended), or None: none will come."""
+        answer = None if self.stopped else self._next(now)
+        return answer, self._decided()
+
+    def ended(self, attempt: Attempt, outcome: Outcome, now: float) -> Decision:
+        """Take the end of an attempt that `next` gave out."""
         began = self._running.pop(attempt.key, now)
         is_probe = self._probe == attempt.key
         if is_probe:
             self._probe = None
         is_spared = is_probe and outcome.reason.ending is Ending.INFRASTRUCTURE
-        record(self._schedule.ended(attempt, outcome, now, is_spared=is_spared))
+        retried = self._schedule.ended(attempt, outcome, now, is_spared=is_spared)
         # what was reported while it ran is long over, and cuts no second time
         told = self._told.pop(attempt.key, 0)
         if outcome.rate_limits > told or (outcome.rate_limits == 0 and is_busy(outcome)):
@@ -110,37 +108,33 @@ class Dispatcher:
                 pass
         self._cap(self._budget.ended(outcome))
         if outlook := self._budget.outlook(now, self._schedule.waiting_by_task):
-            self._tell(outlook)
-        self._wake()
+            self._notices.append(outlook)
+        return self._decided(retried=retried)
 
     @staticmethod
     def _has_passed(outcome: Outcome) -> bool:
         return outcome.reason.counts and outcome.rate_limits == 0
 
-    def uses(self, attempt: Attempt, usage: Usage) -> None:
+    def uses(self, attempt: Attempt, usage: Usage) -> Decision:
         """Take what a running attempt has used so far."""
         self._cap(self._budget.uses(attempt.key, usage))
+        return self._decided()
 
-    def limited(self, attempt: Attempt) -> None:
+    def limited(self, attempt: Attempt, now: float) -> Decision:
         """Take note that the provider has told a running attempt to come back later."""
-        now = anyio.current_time()
         self._told[attempt.key] = self._told.get(attempt.key, 0) + 1
         self._limited(self._running.get(attempt.key, now), now)
+        return self._decided()
 
-    def judged(self, grade: Grade) -> None:
+    def judged(self, grade: Grade) -> Decision:
         """Take what a judge has used."""
         self._cap(self._budget.judged(grade))
+        return self._decided()
 
-    async def watch(self) -> None:
-        """Keep an eye on the clock and on who asks for the run's end, until cancelled."""
-        async with create_task_group() as group:
-            group.start_soon(self._heed)
-            await anyio.sleep(max(0.0, self._budget.deadline - anyio.current_time()))
-            self._cap(self._budget.expired(anyio.current_time()))
-
-    async def _heed(self) -> None:
-        await self._interrupt.stop.wait()
-        self._wake()
+    def expired(self, now: float) -> Decision:
+        """End the run if its hours are over."""
+        self._cap(self._budget.expired(now))
+        return self._decided()
 
     def _next(self, now: float) -> Attempt | float | None:
         """An attempt to run now, a time to ask again, or None: nothing will come."""
@@ -184,7 +178,7 @@ class Dispatcher:
         """Say, once a pause, why its probe is late: no time to ask again but when a trial that runs has ended."""
         if self._late_probe != self._breaker.resume_at:
             self._late_probe = self._breaker.resume_at
-            self._tell(LATE_PROBE)
+            self._notices.append(LATE_PROBE)
         return math.inf
 
     def _is_paid(self, attempt: Attempt, now: float) -> bool:
@@ -203,16 +197,21 @@ class Dispatcher:
         """End the run with all that runs, when `why` says that a limit is reached."""
         if why:
             self._end(why, Stop.BUDGET)
-            self._interrupt.stop.set()
+            self._ends_agents = True
 
     def _end(self, why: str, stop: Stop) -> None:
         """No more attempts; the first reason counts."""
         if not self.stopped:
             self.stopped, self.stop = why, stop
             self._pace(0, why, is_end=True)
-        self._wake()
 
-    def _wake(self) -> None:
-        """Let the waiting workers look again."""
-        self._changed.set()
-        self._changed = Event()
+    def _pace(self, limit: int, why: str, *, is_end: bool = False) -> None:
+        self._paces.append(Pace(limit=limit, why=why, is_end=is_end))
+
+    def _decided(self, *, retried: bool = False) -> Decision:
+        """Return what the call has decided, and begin anew."""
+        decision = Decision(
+            retried=retried, paces=tuple(self._paces), notices=tuple(self._notices), ends_agents=self._ends_agents
+        )
+        self._paces, self._notices, self._ends_agents = [], [], False
+        return decision

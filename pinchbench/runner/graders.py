@@ -1,10 +1,10 @@
-"""Grading workers over one stream of finished trials, and the end of their work."""
+"""What a grading worker does with a stream of finished trials, and how long it may take at the end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyio import create_task_group, move_on_after
+from anyio import move_on_after
 
 from pinchbench.grading.grader import checks_at_once
 from pinchbench.results.records import GradeGiven
@@ -12,12 +12,16 @@ from pinchbench.runner.handover import hand_over
 from pinchbench.runner.interrupt import GRADING_LIMIT_S
 
 if TYPE_CHECKING:
-    from anyio import Event
+    from collections.abc import Callable
+
+    from anyio import CancelScope, Event
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from pinchbench.config import JudgeConfig
     from pinchbench.grading.grader import GradeJob, Grader
+    from pinchbench.model import Grade
     from pinchbench.results.records import Record
+    from pinchbench.runner.interrupt import Interrupt
 
 
 TRIALS_A_PLACE = 4  # so that trials that wait for one of the two, checks or judge, do not keep the other idle
@@ -28,46 +32,33 @@ def worker_count(judge: JudgeConfig | None) -> int:
     return TRIALS_A_PLACE * (checks_at_once() + (judge.concurrency if judge is not None else 0))
 
 
-async def run_graders(
+async def grade_trials(
     grader: Grader,
     jobs: MemoryObjectReceiveStream[GradeJob],
     records: MemoryObjectSendStream[Record],
+    graded: Callable[[Grade], None],
     *,
-    workers: int,
-    stop: Event,
-    hurry: Event,
-    begin_no_more: bool = False,
+    begin_no_more: Event | None = None,
 ) -> None:
-    """Grade every trial that comes until the stream ends; owns both streams.
+    """Grade one trial after another until the stream ends; owns both streams. `graded` gets what is on its way to them.
 
-    Once `stop` is set, that may take `GRADING_LIMIT_S` seconds longer; with `begin_no_more`, what was not begun by
-    then is left out. At that limit, when `hurry` is set, or on a cancellation, the checks that run are ended. Trials
-    that were not graded stay without a grade and can be graded later.
+    Once the event `begin_no_more` is set, what was not begun by then is left out.
     """
     with jobs, records:
-        async with create_task_group() as outer:
-
-            async def heed() -> None:
-                await stop.wait()
-                with move_on_after(GRADING_LIMIT_S):
-                    await hurry.wait()
-                outer.cancel_scope.cancel()
-
-            outer.start_soon(heed)
-            async with create_task_group() as group:
-                for _ in range(workers):
-                    group.start_soon(_work, grader, jobs.clone(), records.clone(), stop if begin_no_more else None)
-            outer.cancel_scope.cancel()
-
-
-async def _work(
-    grader: Grader,
-    jobs: MemoryObjectReceiveStream[GradeJob],
-    records: MemoryObjectSendStream[Record],
-    stop: Event | None,
-) -> None:
-    with jobs, records:
         async for job in jobs:
-            if stop is not None and stop.is_set():
+            if begin_no_more is not None and begin_no_more.is_set():
                 break
-            hand_over(records, GradeGiven(grade=await grader.grade(job)))
+            grade = await grader.grade(job)
+            hand_over(records, GradeGiven(grade=grade))
+            graded(grade)
+
+
+async def limit_grading(interrupt: Interrupt, grading: CancelScope) -> None:
+    """Cancel the grading `GRADING_LIMIT_S` seconds after the run was asked to stop, or as soon as it has to hurry.
+
+    The checks that run are ended then. Trials that were not graded stay without a grade and can be graded later.
+    """
+    await interrupt.stop.wait()
+    with move_on_after(GRADING_LIMIT_S):
+        await interrupt.hurry.wait()
+    grading.cancel()

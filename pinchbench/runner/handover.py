@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-import math
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from anyio import BrokenResourceError, CancelScope, ClosedResourceError, create_memory_object_stream, create_task_group
+from anyio import BrokenResourceError, CancelScope, ClosedResourceError
 
 from pinchbench.events import PaceChanged, TrialEnded, TrialGraded
 from pinchbench.results.journal import write_records
-from pinchbench.results.records import GradeGiven, PaceSet, Record, TrialFinished
+from pinchbench.results.records import GradeGiven, PaceSet, TrialFinished
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from pinchbench.events import Event
     from pinchbench.results.journal import JournalWriter
+    from pinchbench.results.records import Record
+    from pinchbench.runner.redaction import Redactor
 
 T = TypeVar("T")
 
 
-@asynccontextmanager
-async def recording(
-    journal: JournalWriter, emit: Callable[[Event], None]
-) -> AsyncGenerator[MemoryObjectSendStream[Record]]:
-    """The writer of a run beside the block, which gets the stream of its records.
+async def write(
+    records: MemoryObjectReceiveStream[Record],
+    journal: JournalWriter,
+    *,
+    redactor: Redactor,
+    emit: Callable[[Event], None],
+) -> None:
+    """Write the records of a run, without keys; outcomes and grades are shown once they are on the disk.
 
-    The writer outlives every cancel: it ends when all senders have closed. Outcomes and grades are shown once they
-    are on the disk. Raises ResultsError, in an ExceptionGroup, when the journal can't be written.
+    Outlives every cancellation: it ends when all senders have closed. Owns the stream. Raises ResultsError when the
+    journal can't be written.
     """
-    # Without bound, so that handing over a record never waits; the plan bounds it.
-    sender, receiver = create_memory_object_stream[Record](math.inf)
+
+    def append(group: Sequence[Record]) -> None:
+        journal.append([redactor.record(record) for record in group])
 
     def written(record: Record) -> None:
         if isinstance(record, TrialFinished):
@@ -43,17 +48,8 @@ async def recording(
         elif isinstance(record, GradeGiven):
             emit(TrialGraded(grade=record.grade))
 
-    async with create_task_group() as group:
-        group.start_soon(_write, receiver, journal, written)
-        with sender:
-            yield sender
-
-
-async def _write(
-    receiver: MemoryObjectReceiveStream[Record], journal: JournalWriter, written: Callable[[Record], None]
-) -> None:
     with CancelScope(shield=True):
-        await write_records(receiver, journal, written)
+        await write_records(records, append, written)
 
 
 def hand_over(stream: MemoryObjectSendStream[T], item: T) -> None:

@@ -44,6 +44,7 @@ class Interrupt:
         self.stop = Event()
         self.hurry = Event()
         self.setup = CancelScope()
+        self._listening = CancelScope()
         self.signal: signal.Signals | None = None
         self.last_words = LEAVING
 
@@ -53,16 +54,20 @@ class Interrupt:
         return self.signal.name if self.signal is not None else None
 
     async def listen(self, tell: Callable[[str], None]) -> None:
-        """Take signals until cancelled; `tell` gets a sentence for the user at each.
+        """Take signals until `close`; `tell` gets a sentence for the user at each.
 
         A signal that was ignored when the program started stays so: `nohup` means that a run outlives its terminal.
         """
         heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         if not heeded:
-            await anyio.sleep_forever()
-        with anyio.open_signal_receiver(*heeded) as signals:
+            return
+        with self._listening, anyio.open_signal_receiver(*heeded) as signals:
             async for number in signals:
                 self.take(number, tell)
+
+    def close(self) -> None:
+        """Take no more signals."""
+        self._listening.cancel()
 
     def take(self, number: signal.Signals, tell: Callable[[str], None]) -> None:
         """Act on one signal."""

@@ -12,11 +12,10 @@ from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.progress import Watch
 from pinchbench.process.supervise import Leave
 from pinchbench.results.evidence import Evidence
-from pinchbench.results.records import Record, TrialFinished, TrialStarted
+from pinchbench.results.records import Record, TrialStarted
 from pinchbench.runner.handover import hand_over
 from pinchbench.runner.slots import slot_name
 from pinchbench.runner.trial import TrialPlace, run_attempt
-from pinchbench.secrets import known_secrets, mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.complaints import Retry
     from pinchbench.openclaw.home import Home
     from pinchbench.results.store import RunFiles
-    from pinchbench.runner.dispatch import Dispatcher
+    from pinchbench.runner.control import RunControl
     from pinchbench.runner.interrupt import Interrupt
+    from pinchbench.runner.redaction import Redactor
 
 
 class Pool:
@@ -47,12 +47,12 @@ class Pool:
         run_id: str,
         files: RunFiles,
         interrupt: Interrupt,
-        dispatcher: Dispatcher,
+        control: RunControl,
         emit: Callable[[Event], None],
         scripted: ScriptedModel | None,
         scripts: Mapping[str, tuple[ScriptedTurn, ...]],
         timezone: str,
-        secrets: tuple[str, ...],
+        redactor: Redactor,
     ) -> None:
         """`scripts` holds what the scripted model plays, by task id; empty without one. `timezone` is the agents'."""
         self._config = config
@@ -60,12 +60,12 @@ class Pool:
         self._run_id = run_id
         self._files = files
         self._interrupt = interrupt
-        self._dispatcher = dispatcher
+        self._control = control
         self._emit = emit
         self._scripted = scripted
         self._scripts = scripts
         self._timezone = timezone
-        self._secrets = secrets
+        self._redactor = redactor
 
     async def work(
         self,
@@ -82,10 +82,9 @@ class Pool:
         agent = OpenClawAgent(
             openclaw=self._openclaw, home=home, thinking=self._config.thinking, linger_s=self._config.linger_s
         )
-        secrets = (*self._secrets, *known_secrets(home.env))
         with jobs, records:
-            while (attempt := await self._dispatcher.take()) is not None:
-                await self._run(attempt, slot, agent, secrets=secrets, jobs=jobs, records=records)
+            while (attempt := await self._control.take()) is not None:
+                await self._run(attempt, slot, agent, jobs=jobs, records=records)
 
     async def _run(
         self,
@@ -93,7 +92,6 @@ class Pool:
         slot: int,
         agent: OpenClawAgent,
         *,
-        secrets: tuple[str, ...],
         jobs: MemoryObjectSendStream[GradeJob],
         records: MemoryObjectSendStream[Record],
     ) -> None:
@@ -105,42 +103,38 @@ class Pool:
             run_folder=self._config.run_root / self._run_id,
             files=self._files,
             leave=Leave(stop=self._interrupt.stop, hurry=self._interrupt.hurry),
-            watch=self._watch(slot, attempt, secrets),
-            secrets=secrets,
+            watch=self._watch(slot, attempt),
+            redactor=self._redactor,
             before_turn=partial(self._play, slot, key) if self._scripted is not None else None,
         )
         hand_over(records, TrialStarted(key=key, slot=slot, attempt=attempt.number, at=time.time()))
         self._emit(TrialBegan(slot=slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))
 
         def done(outcome: Outcome) -> None:
-            def record(retried: bool) -> None:
-                hand_over(records, TrialFinished(outcome=outcome, retried=retried))
-
-            self._dispatcher.ended(attempt, outcome, record)
+            self._control.ended(attempt, outcome)
             if outcome.reason.counts:
                 job = grade_job(self._run_id, self._files, attempt.trial.task, outcome, timezone=self._timezone)
                 hand_over(jobs, job)
 
         await run_attempt(attempt, place, done)
 
-    def _watch(self, slot: int, attempt: Attempt, secrets: tuple[str, ...]) -> Watch:
+    def _watch(self, slot: int, attempt: Attempt) -> Watch:
         key = attempt.key
 
         def activity(text: str, usage: Usage) -> None:
-            self._dispatcher.uses(attempt, usage)
-            self._emit(TrialActivity(slot=slot, key=key, text=mask(text, secrets), usage=usage))
+            self._control.uses(attempt, usage)
+            self._emit(TrialActivity(slot=slot, key=key, text=text, usage=usage))
 
         def output(stream: str, text: str) -> None:
-            self._emit(OutputLine(key=key, stream=stream, text=mask(text, secrets)))
+            self._emit(OutputLine(key=key, stream=stream, text=text))
 
         def retrying(retry: Retry) -> None:
-            text = mask(str(retry), secrets)
-            self._emit(TrialWaits(slot=slot, key=key, text=text, next_s=retry.delay_s))
+            self._emit(TrialWaits(slot=slot, key=key, text=str(retry), next_s=retry.delay_s))
 
         return Watch(
             activity=activity,
             output=output if self._config.verbose else None,
-            rate_limited=partial(self._dispatcher.limited, attempt),
+            rate_limited=partial(self._control.limited, attempt),
             retrying=retrying,
         )
 

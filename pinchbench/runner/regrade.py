@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-import tempfile
+import math
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from anyio import create_memory_object_stream, move_on_after, to_thread
+from anyio import create_memory_object_stream, create_task_group, to_thread
 
 from pinchbench.config import JudgeConfig
 from pinchbench.errors import ConfigError, RunInterruptedError, SuiteError
-from pinchbench.events import RegradeBegan, TrialGraded
-from pinchbench.folders import private_folder
+from pinchbench.events import RegradeBegan
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import DEMO_MODELS
 from pinchbench.model import GradingType
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.guardians import open_guardians
-from pinchbench.process.leftovers import end_orphaned
 from pinchbench.process.supervise import contain_level
 from pinchbench.results.altered import refuse_altered
 from pinchbench.results.attempts import trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven, RegradeStarted, RunResumed
+from pinchbench.results.records import GradeGiven, Record, RegradeStarted, RunResumed
 from pinchbench.results.store import find_run
 from pinchbench.runner.audience import Audience
 from pinchbench.runner.finish import Result, derive_result
-from pinchbench.runner.graders import run_graders, worker_count
-from pinchbench.runner.handover import recording
+from pinchbench.runner.graders import grade_trials, limit_grading, worker_count
+from pinchbench.runner.handover import write
 from pinchbench.runner.interrupt import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.pool import grade_job
-from pinchbench.runner.slots import CHECKS, CLEAN_UP_LIMIT_S, HOMES, own_homes, remove_homes, secrets_of, sweep_homes
+from pinchbench.runner.redaction import Redactor
+from pinchbench.runner.run_folders import CHECKS, HOMES, open_work_folder
+from pinchbench.runner.slots import secrets_of
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.select import select_tasks
 
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from pinchbench.config import RegradeConfig
-    from pinchbench.events import Event
     from pinchbench.grading.judge import Judge
     from pinchbench.model import Grade
     from pinchbench.results.facts import RunFacts
@@ -81,44 +80,45 @@ async def regrade(config: RegradeConfig, *, observer: Observer | None = None, ha
     an `openclaw:` judge, OpenClawError. A cancellation ends the checks that run and leaves the grades there are.
     """
     files = await to_thread.run_sync(find_run, config.run, config.output_dir)
-    interrupt = Interrupt(STOPPING, HURRYING)
-    audience = Audience(observer, interrupt)
-    return await audience.attend(partial(_run, config, files, interrupt, audience), handle_signals=handle_signals)
+    interrupt, redactor = Interrupt(STOPPING, HURRYING), Redactor()
+    audience = Audience(observer, redactor)
+    async with create_task_group() as root:
+        if handle_signals:
+            root.start_soon(interrupt.listen, audience.tell)
+        root.start_soon(audience.attend)
+        with closing(audience), closing(interrupt):
+            async with open_work_folder(config.run_root, prefix="regrade-") as folder:
+                result = await _run(config, files, folder, interrupt=interrupt, audience=audience, redactor=redactor)
+    return result
 
 
-async def _run(config: RegradeConfig, files: RunFiles, interrupt: Interrupt, audience: Audience) -> Result:
-    root = await to_thread.run_sync(private_folder, config.run_root)
-    await to_thread.run_sync(end_orphaned)
-    await to_thread.run_sync(sweep_homes, root)
-    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="regrade-", dir=root)))
-    given: list[Grade] = []
-    try:
-        await to_thread.run_sync(own_homes, folder)
-        async with AsyncExitStack() as stack:
-            # the lock comes first: what is read from here on stays as it is
-            journal = stack.enter_context(await to_thread.run_sync(partial(JournalWriter, files.journal, go_on=True)))
-            plan = await to_thread.run_sync(_prepare, config, files)
-            for remark in plan.remarks:
-                audience.tell(remark)
-            judge: Judge | None = None
-            with interrupt.setup:
-                judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
-            if interrupt.signal is not None:
-                raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
-            guardians = open_guardians(0, level=contain_level(), marker=f"{plan.run_id}/guardians")
-            await stack.enter_async_context(guardians)
-            audience.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
-            given = await _grade(
-                plan,
-                Grader(judge=judge, scratch=root / CHECKS, secrets=plan.secrets),
-                journal,
-                interrupt,
-                audience,
-            )
-        result = await to_thread.run_sync(derive_result, files)
-    finally:
-        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
+async def _run(
+    config: RegradeConfig,
+    files: RunFiles,
+    folder: Path,
+    *,
+    interrupt: Interrupt,
+    audience: Audience,
+    redactor: Redactor,
+) -> Result:
+    async with AsyncExitStack() as stack:
+        # the lock comes first: what is read from here on stays as it is
+        journal = stack.enter_context(await to_thread.run_sync(partial(JournalWriter, files.journal, go_on=True)))
+        plan = await to_thread.run_sync(_prepare, config, files)
+        redactor.learn(plan.secrets)
+        for remark in plan.remarks:
+            audience.tell(remark)
+        judge: Judge | None = None
+        with interrupt.setup:
+            judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
+        if interrupt.signal is not None:
+            raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
+        guardians = open_guardians(0, level=contain_level(), marker=f"{plan.run_id}/guardians")
+        await stack.enter_async_context(guardians)
+        audience.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
+        grader = Grader(judge=judge, scratch=folder.parent / CHECKS, secrets=plan.secrets)
+        given = await _grade(plan, grader, journal, interrupt=interrupt, audience=audience, redactor=redactor)
+    result = await to_thread.run_sync(derive_result, files)
     for problem in (*result.problems, *_kept(given, result)):
         audience.tell(problem)
     # why the run ended is no news: this is about its grading
@@ -135,32 +135,34 @@ async def _judge(plan: _Regrading, openclaw: str | None, folder: Path) -> AsyncG
 
 
 async def _grade(
-    plan: _Regrading, grader: Grader, journal: JournalWriter, interrupt: Interrupt, audience: Audience
+    plan: _Regrading,
+    grader: Grader,
+    journal: JournalWriter,
+    *,
+    interrupt: Interrupt,
+    audience: Audience,
+    redactor: Redactor,
 ) -> list[Grade]:
     """Grade all there is to grade; return the new grades, which are in the journal by then."""
-    sender, jobs = create_memory_object_stream[GradeJob](max(1, len(plan.jobs)))
-    with sender:
-        for job in plan.jobs:
-            sender.send_nowait(job)
+    jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
+    records, to_write = create_memory_object_stream[Record](math.inf)
     asked = asdict(plan.judge) if plan.judge is not None else None
     given: list[Grade] = []
-
-    def show(event: Event) -> None:
-        if isinstance(event, TrialGraded):
-            given.append(event.grade)
-        audience.emit(event)
-
-    async with recording(journal, show) as records:
-        records.send_nowait(RegradeStarted(at=time.time(), trials=len(plan.jobs), judge=asked))
-        await run_graders(
-            grader,
-            jobs,
-            records.clone(),
-            workers=worker_count(plan.judge),
-            stop=interrupt.stop,
-            hurry=interrupt.hurry,
-            begin_no_more=True,
-        )
+    async with create_task_group() as writer:
+        writer.start_soon(partial(write, to_write, journal, redactor=redactor, emit=audience.emit))
+        with records, jobs, to_grade:
+            records.send_nowait(RegradeStarted(at=time.time(), trials=len(plan.jobs), judge=asked))
+            for job in plan.jobs:
+                jobs.send_nowait(job)
+            async with create_task_group() as clock:
+                async with create_task_group() as graders:
+                    grading = graders.cancel_scope  # may be left before the clock is: to cancel it then does nothing
+                    clock.start_soon(limit_grading, interrupt, grading)
+                    for _ in range(worker_count(plan.judge)):
+                        work = partial(grade_trials, begin_no_more=interrupt.stop)
+                        graders.start_soon(work, grader, to_grade.clone(), records.clone(), given.append)
+                    jobs.close()
+                clock.cancel_scope.cancel()
     return given
 
 

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 
 from pinchbench.errors import RunInterruptedError
-from pinchbench.folders import folder_error, private_folder, remove_folder
+from pinchbench.folders import folder_error, remove_folder
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import DEFAULT_RUN_ROOT
 from pinchbench.model import Grade, GradingType, Part, Rehearsed, Task, TrialKey, Ungraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.guardians import open_guardians
-from pinchbench.process.leftovers import end_orphaned
 from pinchbench.process.supervise import contain_level
 from pinchbench.results.evidence import Evidence
 from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.play import Stage, StepFailedError, play, write_transcript
 from pinchbench.runner.prerequisites import Needs, examine_tasks
-from pinchbench.runner.slots import CHECKS, CLEAN_UP_LIMIT_S, HOMES, own_homes, remove_homes, secrets_of, sweep_homes
+from pinchbench.runner.redaction import Redactor
+from pinchbench.runner.run_folders import CHECKS, CLEAN_UP_LIMIT_S, HOMES, open_work_folder
+from pinchbench.runner.slots import secrets_of
 from pinchbench.snapshot.keep import keep_workspace
 from pinchbench.suite.solution import ScoreRange, Solution, SolutionTurn
 from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pinchbench.config import JudgeConfig
     from pinchbench.grading.judge import Judge
@@ -115,30 +115,17 @@ async def rehearse(
     cancellation ends what runs as well, without words, and goes on. Raises ResultsError when there is no room for the workspaces, ConfigError for a
     judge that has no endpoint, and OpenClawError for an `openclaw:` judge.
     """
-    root = await to_thread.run_sync(private_folder, run_root)
-    await to_thread.run_sync(end_orphaned)
-    await to_thread.run_sync(sweep_homes, root)
     interrupt = Interrupt(STOPPING, HURRYING)
     try:
-        folder = await to_thread.run_sync(_own_folder, root)
-        try:
-            work = partial(_rehearse, tasks=tasks, folder=folder, judge=judge, openclaw=openclaw, show=show)
+        async with open_work_folder(run_root, prefix="tasks-") as folder:
+            work = partial(_rehearse, tasks=tasks, folder=folder.resolve(), judge=judge, openclaw=openclaw, show=show)
             done = await _in_time(work, interrupt, say)
-        finally:
-            with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-                await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
     except OSError as error:
-        raise folder_error(root, error, option="--run-root") from error
+        raise folder_error(run_root, error, option="--run-root") from error
     if interrupt.signal is not None:
         sentence = f"{interrupt.signal.name} came; {len(done)} of {len(tasks)} tasks were checked."
         raise RunInterruptedError(interrupt.signal, sentence)
     return tuple(result for place in sorted(done) for result in done[place])
-
-
-def _own_folder(root: Path) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="tasks-", dir=root)).resolve()
-    own_homes(folder)
-    return folder
 
 
 async def _in_time(
@@ -171,6 +158,7 @@ async def _rehearse(
         _judge(judge, openclaw, homes / "judge", folder.name) as asked,
     ):
         secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
+        redactor = Redactor(secrets)
         make_grader = partial(Grader, scratch=folder.parent / CHECKS, secrets=secrets, checks=os.cpu_count() or 1)
         desk = _Desk(unjudged=make_grader(judge=None), judged=make_grader(judge=asked) if asked is not None else None)
         room = CapacityLimiter(os.cpu_count() or 1)
@@ -184,12 +172,18 @@ async def _rehearse(
                     marker=f"{folder.name}/{place}",
                     lacking=needs.get(task.task_id, Needs()).sentence,
                 )
-                done[place] = tuple([await theater.give(script) for script in scripts_of(task, solution)])
+                results = [await theater.give(script) for script in scripts_of(task, solution)]
+                done[place] = tuple(_redacted(result, redactor) for result in results)
                 show(done[place])
 
         async with create_task_group() as group:
             for place, (task, solution) in enumerate(tasks):
                 group.start_soon(one, place, task, solution)
+
+
+def _redacted(result: Rehearsed, redactor: Redactor) -> Rehearsed:
+    """A result without keys in what checks and judges said: it is shown."""
+    return replace(result, problems=tuple(map(redactor.text, result.problems)), untried=redactor.text(result.untried))
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
-from anyio import to_thread
+from anyio import create_task_group, to_thread
 
 from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError
@@ -23,9 +24,9 @@ from pinchbench.runner.audience import Audience
 from pinchbench.runner.bench import run_prepared
 from pinchbench.runner.changes import require, setting_changes, task_changes
 from pinchbench.runner.finish import Result, derive_result
-from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.prepare import Prepared, Resumption, expected_by_task, in_start_order, split_unmet
 from pinchbench.runner.provenance import plain_config, task_facts
+from pinchbench.runner.redaction import Redactor
 from pinchbench.suite.load import load_suite
 
 if TYPE_CHECKING:
@@ -56,10 +57,12 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
     with await to_thread.run_sync(partial(JournalWriter, files.journal, go_on=True)) as journal:
         prepared, resumption = await to_thread.run_sync(_prepare, config, files, journal)
         if not (prepared.attempts or prepared.ungraded or prepared.unmet):
-            audience = Audience(observer, Interrupt())
-            audience.tell(NOTHING_LEFT)
-            derive = partial(to_thread.run_sync, derive_result, files)
-            return await audience.attend(derive, handle_signals=False)
+            audience = Audience(observer, Redactor())
+            async with create_task_group() as root:
+                root.start_soon(audience.attend)
+                with closing(audience):
+                    audience.tell(NOTHING_LEFT)
+                    return await to_thread.run_sync(derive_result, files)
         return await run_prepared(prepared, resumption, observer=observer, handle_signals=handle_signals)
 
 

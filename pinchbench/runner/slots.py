@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import Lock, move_on_after, to_thread
+from anyio import Lock, to_thread
 
-from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.folders import folder_error, private_folder, remove_folder
-from pinchbench.grading.check_place import sweep_places
+from pinchbench.errors import ConfigError
+from pinchbench.folders import folder_error
 from pinchbench.limits import Isolation
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.catalogue import read_catalogue
@@ -25,11 +21,12 @@ from pinchbench.openclaw.model_timeout import LONGEST_S, seconds
 from pinchbench.openclaw.needed import needed_for
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.openclaw.shared import ensure_shared
-from pinchbench.process.leftovers import identity, is_alive
+from pinchbench.runner.run_folders import HOMES, open_work_folder
 from pinchbench.secrets import known_secrets, secrets_in, secrets_in_dotenv
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
+    from pathlib import Path
 
     from pinchbench.config import JudgeConfig, RunConfig
     from pinchbench.demo.server import ScriptedModel
@@ -37,13 +34,8 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.credentials import Json
     from pinchbench.openclaw.home import Home
 
-HOMES = ".homes"
 GATEWAY = "gateway"  # its home among them; its marker is `.gateway`, as no task is named
-CHECKS = "checks"  # where checks run, below the run root: in the same place whichever run they belong to
-OWNER = "owner"
-NAMELESS_S = 600.0  # homes get their owner's name in the moment they are made
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
-CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
 
 
 def slot_name(slot: int) -> str:
@@ -204,64 +196,6 @@ def secrets_of(*names: str | None, is_demo: bool = False) -> tuple[str, ...]:
     return (*known, *secrets_in([user.config, user.logins]), *secrets_in_dotenv(user.dotenv))
 
 
-def own_homes(run_folder: Path) -> None:
-    """Make the folder of the homes and write down whose they are. Blocks.
-
-    What an earlier runner has left there is removed. Raises ResultsError when that runner lives, or when the folder
-    can't be made.
-    """
-    homes = run_folder / HOMES
-    try:
-        # a copy of a run's results has a lock of its own, but the same workspaces
-        with suppress(FileNotFoundError, NotADirectoryError):
-            if is_alive((homes / OWNER).read_text(encoding="utf-8", errors="replace")):
-                raise ResultsError(f"Another pinchbench-async works in {run_folder}.")
-        if left := remove_folder(homes, last=OWNER):
-            raise ResultsError(f"{homes} can't be removed: {left}; name another folder with --run-root.")
-        private_folder(run_folder)  # another run's sweep may have taken it for one that is over
-        homes.mkdir(mode=0o700)
-        fresh = homes / f"{OWNER}.new"
-        fresh.write_text(identity(), encoding="utf-8")
-        fresh.rename(homes / OWNER)  # at once, or another run's sweep could read half a name and delete living homes
-    except OSError as error:
-        raise folder_error(homes, error, option="--run-root") from error
-
-
-def remove_homes(run_folder: Path) -> None:
-    """Remove the homes, which hold copies of the user's credentials; workspaces stay. Blocks.
-
-    What can't be removed now keeps its owner's name, so that a later sweep tries again. An empty folder goes as well.
-    """
-    remove_folder(run_folder / HOMES, last=OWNER)
-    with suppress(OSError):
-        run_folder.rmdir()
-
-
-def sweep_homes(run_root: Path) -> None:
-    """Remove the homes that dead runners have left below a run root, and what is left of their checks. Blocks."""
-    sweep_places(run_root / CHECKS)
-    for homes in run_root.glob(f"*/{HOMES}"):
-        with suppress(OSError):
-            if not _is_owned(homes):
-                remove_homes(homes.parent)
-
-
-def is_in_use(run_folder: Path) -> bool:
-    """Whether a runner that lives has homes in the folder of a run's workspaces. Blocks."""
-    try:
-        return _is_owned(run_folder / HOMES)
-    except OSError:
-        return False
-
-
-def _is_owned(homes: Path) -> bool:
-    """Whether their runner lives. Homes without a name on them are being made, or their maker died in that moment."""
-    try:
-        return is_alive((homes / OWNER).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return time.time() - homes.lstat().st_mtime < NAMELESS_S
-
-
 @asynccontextmanager
 async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     """One agent outside a run, with a home that lives as long as the block.
@@ -275,15 +209,9 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
         raise ConfigError(f"{config.model} plays in runs only; name a model of a provider.")
     openclaw = await find_openclaw(config.openclaw)
     openclaw = await ask_message_file(openclaw)
-    root = await to_thread.run_sync(private_folder, config.run_root)
-    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="agent-", dir=root)))
-    try:
-        await to_thread.run_sync(own_homes, folder)
+    async with open_work_folder(config.run_root, prefix="agent-") as folder:
         [home] = await make_homes(config, openclaw, folder, slots=1, user=await user_state(config), scripted=None)
         yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
-    finally:
-        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
 
 
 def _provider(config: RunConfig, scripted: ScriptedModel | None, slot: str) -> tuple[str, Json] | None:

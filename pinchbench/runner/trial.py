@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import traceback
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from pinchbench.folders import set_aside
 from pinchbench.model import Outcome, Reason
 from pinchbench.openclaw.disk import is_disk_full
 from pinchbench.results.evidence import Evidence, digests_of
-from pinchbench.secrets import mask_file, mask_outcome
 from pinchbench.snapshot.keep import keep_workspace
 from pinchbench.workspace import fill_workspace
 
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import Leave
     from pinchbench.results.store import RunFiles
+    from pinchbench.runner.redaction import Redactor
 
 MAX_NOTE = 4000  # characters of a note in the journal
 FINISH_LIMIT_S = 60.0  # half a gigabyte on a busy machine
@@ -40,7 +39,7 @@ MAX_NOT_KEPT = 100  # files that are named in the journal
 class TrialPlace:
     """Where a trial happens: its slot, its agent, its folders, and who hears of it.
 
-    `secrets` are the keys that must not stand in anything that is kept.
+    `redactor` keeps keys out of the evidence; the outcome is told as it is.
     """
 
     slot: int
@@ -50,7 +49,7 @@ class TrialPlace:
     files: RunFiles
     leave: Leave
     watch: Watch
-    secrets: tuple[str, ...] = ()
+    redactor: Redactor
     before_turn: Callable[[int], None] | None = None
 
 
@@ -93,10 +92,10 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
     finally:
         try:
             with move_on_after(FINISH_LIMIT_S, shield=True):
-                files = await to_thread.run_sync(_finish_evidence, evidence, place.secrets, abandon_on_cancel=True)
+                files = await to_thread.run_sync(_finish_evidence, evidence, place.redactor, abandon_on_cancel=True)
                 outcome = replace(outcome, files=files)
         finally:  # whatever becomes of that, an outcome is never lost
-            done(mask_outcome(replace(_awake(outcome), ended_at=time.time()), place.secrets))
+            done(replace(_awake(outcome), ended_at=time.time()))
 
 
 def outcome_not_begun(attempt: Attempt, sentence: str, *, at: float) -> Outcome:
@@ -127,7 +126,7 @@ def _awake(outcome: Outcome) -> Outcome:
 
 async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Path, blank: Outcome) -> Outcome:
     began = anyio.current_time()
-    await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.secrets)
+    await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.redactor)
     prepared = anyio.current_time()
     result = await place.agent.execute_task(
         trial.task,
@@ -154,25 +153,23 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
 
 
-def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile], secrets: Sequence[str]) -> None:
+def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile], redactor: Redactor) -> None:
     fill_workspace(workspace, files)
-    _mask_evidence(evidence, secrets)  # of an attempt that died with its runner
+    _redact_evidence(evidence, redactor)  # of an attempt that died with its runner
     set_aside(evidence)
     evidence.mkdir(mode=0o700, parents=True)
 
 
-def _finish_evidence(folder: Path, secrets: Sequence[str]) -> dict[str, str]:
-    """Mask what is kept, which is its last change, and return the digests."""
-    _mask_evidence(folder, secrets)
+def _finish_evidence(folder: Path, redactor: Redactor) -> dict[str, str]:
+    """Redact what is kept, which is its last change, and return the digests."""
+    _redact_evidence(folder, redactor)
     return digests_of(Evidence(folder=folder).of_agent)
 
 
-def _mask_evidence(folder: Path, secrets: Sequence[str]) -> None:
+def _redact_evidence(folder: Path, redactor: Redactor) -> None:
     """Keys have no business in what is kept: providers and programs like to print them."""
     evidence = Evidence(folder=folder)
-    for path in (evidence.stdout, evidence.stderr, evidence.gateway_log, evidence.transcript):
-        with suppress(OSError):  # of a disk that fails, what matters is told by the outcome
-            mask_file(path, secrets)
+    redactor.files((evidence.stdout, evidence.stderr, evidence.gateway_log, evidence.transcript))
 
 
 def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import anyio
-from anyio import create_task_group
+from anyio import create_memory_object_stream, create_task_group
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -32,6 +33,7 @@ from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import (
     GradeGiven,
+    Record,
     RunFinished,
     RunStarted,
     TrialFinished,
@@ -42,9 +44,10 @@ from pinchbench.results.records import (
 from pinchbench.results.standing import Standing
 from pinchbench.results.store import create_run, write_json
 from pinchbench.runner import resume
-from pinchbench.runner.handover import hand_over, recording
+from pinchbench.runner.handover import hand_over, write
 from pinchbench.runner.plan import plan_trials
 from pinchbench.runner.provenance import provenance
+from pinchbench.runner.redaction import Redactor
 from pinchbench.suite.load import load_suite
 
 if TYPE_CHECKING:
@@ -52,7 +55,6 @@ if TYPE_CHECKING:
 
     from pinchbench.events import Event
     from pinchbench.model import Trial
-    from pinchbench.results.records import Record
 
 TASKS = 100
 PRODUCERS = 16
@@ -200,9 +202,13 @@ async def record(path: Path, records: list[Record], *, pace_s: float = 0.0) -> l
                 hand_over(own, one)
 
     with JournalWriter(path) as journal:
-        async with recording(journal, acknowledged) as stream, create_task_group() as producers:
-            for turn in range(PRODUCERS):
-                producers.start_soon(produce, turn, stream)
+        stream, to_write = create_memory_object_stream[Record](math.inf)
+        async with create_task_group() as writer:
+            writer.start_soon(partial(write, to_write, journal, redactor=Redactor(), emit=acknowledged))
+            with stream:
+                async with create_task_group() as producers:
+                    for turn in range(PRODUCERS):
+                        producers.start_soon(produce, turn, stream)
     return waited
 
 

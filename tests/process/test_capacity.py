@@ -17,9 +17,9 @@ def run_limited(soft: int, hard: int, slots: int) -> str:
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 from pinchbench.errors import ConfigError
-from pinchbench.runner.bench import _require_capacity
+from pinchbench.runner.set_up import require_capacity
 try:
-    _require_capacity({slots})
+    require_capacity({slots})
 except ConfigError as error:
     print(error)
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])

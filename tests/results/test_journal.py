@@ -226,7 +226,7 @@ async def test_records_are_told_in_order_and_only_when_they_are_on_the_disk(tmp_
         safe.append(len(disk.groups))
 
     with Disk(path) as disk:
-        await write_records(receiver, disk, written)
+        await write_records(receiver, disk.append, written)
     assert told == records == list(read_journal(path).records)
     assert disk.groups == [MAX_GROUP, 44]
     assert safe == [1] * MAX_GROUP + [2] * 44
@@ -242,7 +242,7 @@ async def test_a_record_that_could_not_be_written_is_told_to_nobody(tmp_path: Pa
     with journal:
         pass
     with pytest.raises(ResultsError):
-        await write_records(receiver, journal, told.append)
+        await write_records(receiver, journal.append, told.append)
     assert told == []
 
 

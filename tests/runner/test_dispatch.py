@@ -24,9 +24,11 @@ from pinchbench.model import (
     TrialKey,
     Usage,
 )
+from pinchbench.results.records import PaceSet, TrialFinished
 from pinchbench.runner.breaker import Breaker
 from pinchbench.runner.budget import Budget, Limits
-from pinchbench.runner.dispatch import LATE_PROBE, Dispatcher
+from pinchbench.runner.control import RunControl
+from pinchbench.runner.dispatch import LATE_PROBE, Decision, Dispatcher, Pace
 from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.schedule import Schedule
 from pinchbench.runner.throttle import Throttle
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from trio.testing import MockClock
+
+    from pinchbench.results.records import Record
 
 pytestmark = pytest.mark.anyio
 
@@ -115,26 +119,28 @@ class Bench:
             throttle=Throttle(slots, delay_s=DELAY_S, jitter=jitter),
             breaker=Breaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
             budget=Budget(limits, began=anyio.current_time(), expected_s=expected_s or {}),
-            interrupt=self.interrupt,
-            pace=self._pace,
-            tell=self.told.append,
         )
+        self.control = RunControl(self.dispatcher, record=self._record, interrupt=self.interrupt, tell=self.told.append)
         self.began = anyio.current_time()
 
-    def _pace(self, limit: int, why: str, *, is_end: bool = False) -> None:
-        self.paces.append((anyio.current_time(), limit, why))
-        assert is_end == (why == self.dispatcher.stopped)
+    def _record(self, record: Record) -> None:
+        if isinstance(record, PaceSet):
+            self.paces.append((anyio.current_time(), record.limit, record.why))
+            assert record.is_end == (record.why == self.dispatcher.stopped)
+        elif isinstance(record, TrialFinished):
+            self.retried.append(record.retried)
 
     async def run(self) -> None:
         async with create_task_group() as watch:
-            watch.start_soon(self.dispatcher.watch)
+            watch.start_soon(self.control.heed_deadline)
+            watch.start_soon(self.control.heed_stop)
             async with create_task_group() as workers:
                 for _ in range(self._slots):
                     workers.start_soon(self._work)
             watch.cancel_scope.cancel()
 
     async def _work(self) -> None:
-        while (attempt := await self.dispatcher.take()) is not None:
+        while (attempt := await self.control.take()) is not None:
             self.made.append((anyio.current_time() - self.began, attempt.key.task_id, attempt.number))
             self._running += 1
             self.most = max(self.most, self._running)
@@ -146,7 +152,7 @@ class Bench:
                 outcome = Outcome(key=attempt.key, reason=Reason.INTERRUPTED, digest="", usage=outcome.usage)
             self._running -= 1
             self.reasons.append(outcome.reason)
-            self.dispatcher.ended(attempt, outcome, self.retried.append)
+            self.control.ended(attempt, outcome)
 
 
 def ended(attempt: Attempt, reason: Reason = Reason.COMPLETED, *, note: str = "", cost: float = 0.0) -> Outcome:
@@ -159,6 +165,33 @@ def ended(attempt: Attempt, reason: Reason = Reason.COMPLETED, *, note: str = ""
         execution_time_s=TRIAL_S,
         usage=Usage(requests=1, total_tokens=1000, cost_usd=cost),
     )
+
+
+def test_what_follows_from_the_end_of_an_attempt_is_a_value_and_nothing_is_done() -> None:
+    def jitter() -> float:
+        return 1.0
+
+    dispatcher = Dispatcher(
+        schedule=Schedule(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+        throttle=Throttle(2, delay_s=DELAY_S, jitter=jitter),
+        breaker=Breaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
+        budget=Budget(Limits(max_cost_usd=1.0), began=0.0),
+    )
+    first, nothing = dispatcher.next(0.0)
+    assert isinstance(first, Attempt)
+    assert nothing == Decision()
+    busy = ended(first, Reason.PROVIDER_ERROR, note=BUSY, cost=0.1)
+    decision = dispatcher.ended(first, busy, TRIAL_S)
+    assert decision.retried
+    assert [pace.limit for pace in decision.paces] == [1]
+    assert not decision.ends_agents
+    assert dispatcher.next(TRIAL_S) == (TRIAL_S + DELAY_S, Decision())
+    second, _ = dispatcher.next(TRIAL_S + DELAY_S)
+    assert isinstance(second, Attempt)
+    decision = dispatcher.uses(second, Usage(requests=1, cost_usd=1.5))
+    assert decision.ends_agents
+    assert decision.paces == (Pace(limit=0, why=dispatcher.stopped, is_end=True),)
+    assert dispatcher.next(2 * TRIAL_S) == (None, Decision())
 
 
 async def test_all_attempts_are_made_as_many_at_once_as_there_are_slots() -> None:
@@ -271,7 +304,7 @@ async def test_what_was_told_live_lowers_the_pace_at_once_and_only_once() -> Non
         group.start_soon(bench.run)
         await anyio.sleep(1)
         for attempt in attempts(4):
-            bench.dispatcher.limited(attempt)
+            bench.control.limited(attempt)
         assert [limit for _, limit, _ in bench.paces] == [2]
 
 
@@ -304,7 +337,7 @@ async def test_what_runs_is_ended_at_the_limit_itself() -> None:
     async with create_task_group() as group:
         group.start_soon(bench.run)
         await anyio.sleep(1)
-        bench.dispatcher.uses(attempts(1)[0], Usage(requests=1, cost_usd=1.5))
+        bench.control.uses(attempts(1)[0], Usage(requests=1, cost_usd=1.5))
     assert bench.interrupt.stop.is_set()
     assert bench.reasons == [Reason.INTERRUPTED, Reason.INTERRUPTED]
     assert bench.dispatcher.stop is Stop.BUDGET
@@ -314,7 +347,7 @@ async def test_what_a_judge_costs_is_spent_too() -> None:
     bench = Bench(lambda at: ended(at.attempt), trials=4, limits=Limits(max_cost_usd=1.0))
     judge = JudgeGrade(score=1.0, cost_usd=2.0, calls=1)
     key = TrialKey(task_id="task_0", repetition=1)
-    bench.dispatcher.judged(Grade(key=key, grading_type=GradingType.LLM_JUDGE, score=1.0, judge=judge))
+    bench.control.judged(Grade(key=key, grading_type=GradingType.LLM_JUDGE, score=1.0, judge=judge))
     await bench.run()
     assert bench.made == []
     assert bench.dispatcher.stop is Stop.BUDGET

@@ -24,12 +24,12 @@ from pinchbench.model import Ending, Outcome, Reason
 from pinchbench.process.leftovers import find_marked
 from pinchbench.results.journal import read_journal
 from pinchbench.results.records import TrialFinished
-from pinchbench.runner import bench
+from pinchbench.runner import set_up
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.diagnose import BUSY, cause_of
 from pinchbench.runner.isolation import WORTH_TRIALS, needed_bytes
 from pinchbench.runner.resume import resume
-from pinchbench.runner.slots import HOMES
+from pinchbench.runner.run_folders import HOMES
 from processes import living
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ async def test_left_to_itself_a_run_chooses_and_says_why(
     isolation: Isolation,
     why: str,
 ) -> None:
-    monkeypatch.setattr(bench, "available_bytes", lambda: free)
+    monkeypatch.setattr(set_up, "available_bytes", lambda: free)
     program = fake_openclaw(tmp_path, store=store)
     prompts = {f"task_{number}": "Hi" for number in range(trials)}
     audience = Audience()
@@ -402,7 +402,7 @@ async def test_left_to_itself_a_run_chooses_and_says_why(
 
 
 async def test_a_resumed_run_keeps_its_isolation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "available_bytes", lambda: PLENTY)
+    monkeypatch.setattr(set_up, "available_bytes", lambda: PLENTY)
     program = fake_openclaw(tmp_path, store="sqlite")
     prompts = {f"task_{number}": "Hi" for number in range(WORTH_TRIALS)}
     lost = f"task_{WORTH_TRIALS}"

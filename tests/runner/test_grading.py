@@ -7,6 +7,7 @@ import re
 import shutil
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,7 +24,8 @@ from pinchbench.model import Grade, GradingType, Reason, TrialKey, Ungraded
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, Record, RegradeStarted
 from pinchbench.runner.bench import run_benchmark
-from pinchbench.runner.graders import run_graders
+from pinchbench.runner.graders import grade_trials, limit_grading
+from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.regrade import regrade
 from processes import living
 
@@ -411,34 +413,28 @@ class HeldGrader:
 @pytest.mark.parametrize("how", ["hurry", "stop", "neither"])
 async def test_a_hurry_ends_the_grading_and_a_stop_lets_it_finish_what_it_has_begun(how: str) -> None:
     grader = HeldGrader()
-    hurry, stop = anyio.Event(), anyio.Event()
+    interrupt = Interrupt()
+    graded: list[Grade] = []
     sender, jobs = create_memory_object_stream[TrialKey](3)
     records, written = create_memory_object_stream[Record](10)
     with sender:
         for number in range(3):
             sender.send_nowait(TrialKey(task_id=f"task_{number}", repetition=1))
     with fail_after(20), written:
-        async with create_task_group() as group:
-
-            async def run() -> None:
-                await run_graders(
-                    grader,  # type: ignore[arg-type]
-                    jobs,  # type: ignore[arg-type]
-                    records,
-                    workers=1,
-                    hurry=hurry,
-                    stop=stop,
-                    begin_no_more=True,
-                )
-
-            group.start_soon(run)
-            await grader.news.wait()
-            if how != "neither":
-                stop.set()
-            if how == "hurry":
-                hurry.set()
-            if how != "hurry":
-                grader.let_go.set()
+        async with create_task_group() as clock:
+            async with create_task_group() as grading:
+                clock.start_soon(limit_grading, interrupt, grading.cancel_scope)
+                work = partial(grade_trials, begin_no_more=interrupt.stop)
+                grading.start_soon(work, grader, jobs, records, graded.append)
+                await grader.news.wait()
+                if how != "neither":
+                    interrupt.stop.set()
+                if how == "hurry":
+                    interrupt.hurry.set()
+                if how != "hurry":
+                    grader.let_go.set()
+            clock.cancel_scope.cancel()
         given = [record async for record in written]
+    assert [record.grade for record in given if isinstance(record, GradeGiven)] == graded
     assert len(given) == {"hurry": 0, "stop": 1, "neither": 3}[how]
     assert grader.begun == {"hurry": 1, "stop": 1, "neither": 3}[how]

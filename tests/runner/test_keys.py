@@ -247,6 +247,18 @@ async def test_a_key_in_what_openclaw_says_when_it_refuses_its_setup_is_not_show
     assert not [at for at in range(len(key) - PIECE + 1) if key[at : at + PIECE] in _shown(done)]
 
 
+async def test_a_key_among_the_last_words_of_a_gateway_that_is_started_again_is_nowhere(tmp_path: Path) -> None:
+    key = _key()
+    _write_task(tmp_path / "tasks", "Write out.txt.")
+    program = fake_openclaw(tmp_path, store="sqlite", gateway_fails_once=f"gateway: {key} was refused")
+
+    done = await _pinchbench(tmp_path, program, "--isolation", "gateway", env={"MOCK_API_KEY": key})
+
+    assert "is started again" in done.stderr.decode()
+    assert "gateway: [key] was refused" in done.stderr.decode()
+    assert _leaks(tmp_path, done, key) == []
+
+
 OTHERS = (
     *(
         "JUDGES_OWN",

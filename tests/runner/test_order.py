@@ -17,6 +17,7 @@ from pinchbench.model import Attempt, GradingType, Outcome, Reason, Task
 from pinchbench.results.history import PastTrial
 from pinchbench.runner.breaker import Breaker
 from pinchbench.runner.budget import Budget, Limits
+from pinchbench.runner.control import RunControl
 from pinchbench.runner.dispatch import Dispatcher
 from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.order import expected_durations, start_order
@@ -232,15 +233,13 @@ async def real_makespan(world: World, order: Sequence[Attempt], *, slots: int) -
         throttle=Throttle(slots, delay_s=10, jitter=jitter),
         breaker=Breaker(enabled=True, delay_s=10, jitter=jitter),
         budget=Budget(Limits(), began=anyio.current_time()),
-        interrupt=Interrupt(),
-        pace=lambda *_, **__: None,
-        tell=lambda _: None,
     )
+    control = RunControl(dispatcher, record=lambda _: None, interrupt=Interrupt(), tell=lambda _: None)
 
     async def work() -> None:
-        while (attempt := await dispatcher.take()) is not None:
+        while (attempt := await control.take()) is not None:
             await anyio.sleep(world.takes_s[attempt.key])
-            dispatcher.ended(attempt, Outcome(key=attempt.key, reason=Reason.COMPLETED, digest=""), lambda _: None)
+            control.ended(attempt, Outcome(key=attempt.key, reason=Reason.COMPLETED, digest=""))
 
     began = anyio.current_time()
     async with create_task_group() as workers:

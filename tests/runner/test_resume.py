@@ -22,7 +22,7 @@ from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, Tria
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.regrade import regrade
 from pinchbench.runner.resume import resume
-from pinchbench.runner.slots import HOMES, OWNER, own_homes, remove_homes
+from pinchbench.runner.run_folders import HOMES, OWNER, own_homes, remove_homes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,8 @@ from fakes import MODEL, calls, fake_openclaw, make_suite
 from pinchbench import RunConfig, run_benchmark
 from pinchbench.openclaw.probe import find_openclaw
 from pinchbench.process.leftovers import find_marked, identity
-from pinchbench.runner.slots import ENDPOINT_KEY, HOMES, OWNER, endpoint, sweep_homes
+from pinchbench.runner.run_folders import HOMES, OWNER, sweep_homes
+from pinchbench.runner.slots import ENDPOINT_KEY, endpoint
 
 if TYPE_CHECKING:
     from pathlib import Path

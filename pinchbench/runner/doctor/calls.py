@@ -16,16 +16,8 @@ from pinchbench.limits import Isolation
 from pinchbench.model import Ending, Finding, GradingType, Level, Outcome, Reason, Task, TrialKey, Turn
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.runner.diagnose import cause_of
-from pinchbench.runner.slots import (
-    CLEAN_UP_LIMIT_S,
-    HOMES,
-    make_homes,
-    make_judge_homes,
-    own_homes,
-    remove_homes,
-    slot_name,
-    user_state,
-)
+from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, HOMES, own_homes, remove_homes
+from pinchbench.runner.slots import make_homes, make_judge_homes, slot_name, user_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

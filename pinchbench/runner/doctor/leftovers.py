@@ -16,7 +16,8 @@ from pinchbench.results.lock import is_written, lock_of
 from pinchbench.results.past_run import read_run
 from pinchbench.results.store import runs_of
 from pinchbench.runner.doctor.machine import size
-from pinchbench.runner.slots import GATEWAY, HOMES, OWNER
+from pinchbench.runner.run_folders import HOMES, OWNER
+from pinchbench.runner.slots import GATEWAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,7 @@ from pinchbench.runner.doctor.leftovers import (
     read_runs_left,
     read_workspaces,
 )
-from pinchbench.runner.slots import HOMES, OWNER, own_homes
+from pinchbench.runner.run_folders import HOMES, OWNER, own_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,97 @@
+"""Acts on the dispatcher's decisions: gives attempts to the workers, records changes of pace, stops the run."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import Event, current_time, move_on_after
+
+from pinchbench.results.records import PaceSet, TrialFinished
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinchbench.model import Attempt, Grade, Outcome, Usage
+    from pinchbench.results.records import Record
+    from pinchbench.runner.dispatch import Decision, Dispatcher
+    from pinchbench.runner.interrupt import Interrupt
+
+
+class RunControl:
+    """The dispatcher of a run among the tasks that ask it and tell it. Create inside an event loop.
+
+    Only `take` and the two clocks wait; all other calls return at once, and work in a cancelled scope as well.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        record: Callable[[Record], None],
+        interrupt: Interrupt,
+        tell: Callable[[str], None],
+    ) -> None:
+        """`record` gets what is to be written to the journal, `tell` sentences for the user; neither ever waits."""
+        self._dispatcher = dispatcher
+        self._record = record
+        self._interrupt = interrupt
+        self._tell = tell
+        self._changed = Event()
+
+    async def take(self) -> Attempt | None:
+        """Wait for an attempt that may be made now; None when there will be none. A cancellation loses nothing."""
+        while not self._interrupt.stop.is_set():
+            changed = self._changed
+            answer, decision = self._dispatcher.next(current_time())
+            self._act(decision)
+            if not isinstance(answer, float):
+                return answer
+            with move_on_after(max(0.0, answer - current_time())):
+                await changed.wait()
+        return None
+
+    def ended(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Record the end of an attempt, then what comes of it."""
+        decision = self._dispatcher.ended(attempt, outcome, current_time())
+        self._record(TrialFinished(outcome=outcome, retried=decision.retried))
+        self._act(decision)
+        self._wake()
+
+    def uses(self, attempt: Attempt, usage: Usage) -> None:
+        """Take what a running attempt has used so far."""
+        self._act(self._dispatcher.uses(attempt, usage))
+
+    def limited(self, attempt: Attempt) -> None:
+        """Take note that the provider has told a running attempt to come back later."""
+        self._act(self._dispatcher.limited(attempt, current_time()))
+
+    def judged(self, grade: Grade) -> None:
+        """Take what grading a trial has used."""
+        self._act(self._dispatcher.judged(grade))
+
+    async def heed_deadline(self) -> None:
+        """End the run when its hours are over."""
+        await anyio.sleep(max(0.0, self._dispatcher.deadline - current_time()))
+        self._act(self._dispatcher.expired(current_time()))
+
+    async def heed_stop(self) -> None:
+        """Let the waiting workers go when the run is asked to stop."""
+        await self._interrupt.stop.wait()
+        self._wake()
+
+    def _act(self, decision: Decision) -> None:
+        for pace in decision.paces:
+            self._record(PaceSet(at=time.time(), limit=pace.limit, why=pace.why, is_end=pace.is_end))
+        for notice in decision.notices:
+            self._tell(notice)
+        if decision.ends_agents:
+            self._interrupt.stop.set()
+        if any(pace.is_end for pace in decision.paces):
+            self._wake()
+
+    def _wake(self) -> None:
+        """Let the waiting workers look again."""
+        self._changed.set()
+        self._changed = Event()

@@ -1,0 +1,165 @@
+"""The folders of a run: made, owned by a living process, and cleaned up here."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import move_on_after, to_thread
+
+from pinchbench.errors import ResultsError
+from pinchbench.folders import folder_error, private_folder, remove_folder
+from pinchbench.grading.check_place import sweep_places
+from pinchbench.process.leftovers import end_orphaned, identity, is_alive
+from pinchbench.results.journal import JournalWriter
+from pinchbench.results.store import RunFiles, create_run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+HOMES = ".homes"
+CHECKS = "checks"  # where checks run, below the run root: in the same place whichever run they belong to
+OWNER = "owner"
+NAMELESS_S = 600.0  # homes get their owner's name in the moment they are made
+CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
+
+
+@dataclass(kw_only=True, slots=True)
+class RunFolders:
+    """Where a run's things are: its results, its open journal, and its workspaces and homes in `work`.
+
+    The results of a run that has not begun hold nothing worth keeping.
+    """
+
+    files: RunFiles
+    journal: JournalWriter
+    work: Path
+    has_begun: bool
+
+
+@asynccontextmanager
+async def open_run_folders(
+    files: RunFiles, run_root: Path, *, run_id: str, journal: JournalWriter | None = None
+) -> AsyncGenerator[RunFolders]:
+    """Make the folders of a run; `journal` is the open one of a run that is resumed, and stays the caller's.
+
+    At the end homes are removed. So are the results of a new run, unless `has_begun` was set in the block. Workspaces
+    stay. Raises ResultsError.
+    """
+    if journal is not None:
+        async with open_work_folder(run_root, name=run_id) as work:
+            yield RunFolders(files=files, journal=journal, work=work, has_begun=True)
+        return
+    await to_thread.run_sync(create_run, files.output_dir, files.name)
+    folders = None
+    try:
+        # the journal's lock holds longer than the homes: they are nobody else's until they are gone
+        with await to_thread.run_sync(JournalWriter, files.journal) as writer:
+            async with open_work_folder(run_root, name=run_id) as work:
+                folders = RunFolders(files=files, journal=writer, work=work, has_begun=False)
+                yield folders
+    finally:
+        if folders is None or not folders.has_begun:
+            with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
+                await to_thread.run_sync(_delete_results, files, abandon_on_cancel=True)
+
+
+@asynccontextmanager
+async def open_work_folder(run_root: Path, *, name: str = "", prefix: str = "") -> AsyncGenerator[Path]:
+    """A folder below the run root that is this process's own: the one with that `name`, or a new one with a `prefix`.
+
+    What dead runners have left, processes and homes, is removed first. At the end the homes in it are removed, and the
+    folder itself when it is empty. Raises ResultsError when it can't be made, or when another runner works in it.
+    """
+    root = await to_thread.run_sync(private_folder, run_root)
+    await to_thread.run_sync(end_orphaned)
+    await to_thread.run_sync(sweep_homes, root)
+    folder = await to_thread.run_sync(_make_work_folder, root, name, prefix)
+    try:
+        yield folder
+    finally:
+        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
+            await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
+
+
+def _make_work_folder(root: Path, name: str, prefix: str) -> Path:
+    try:
+        folder = private_folder(root / name) if name else Path(tempfile.mkdtemp(prefix=prefix, dir=root))
+    except OSError as error:
+        raise folder_error(root, error, option="--run-root") from error
+    try:
+        own_homes(folder)
+    except ResultsError:
+        with suppress(OSError):
+            folder.rmdir()
+        raise
+    return folder
+
+
+def _delete_results(files: RunFiles) -> None:
+    """Delete what a run has made that never began; an output folder that holds something else stays."""
+    remove_folder(files.folder)
+    with suppress(OSError):
+        files.output_dir.rmdir()
+
+
+def own_homes(run_folder: Path) -> None:
+    """Make the folder of the homes and write down whose they are. Blocks.
+
+    What an earlier runner has left there is removed. Raises ResultsError when that runner lives, or when the folder
+    can't be made.
+    """
+    homes = run_folder / HOMES
+    try:
+        # a copy of a run's results has a lock of its own, but the same workspaces
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if is_alive((homes / OWNER).read_text(encoding="utf-8", errors="replace")):
+                raise ResultsError(f"Another pinchbench-async works in {run_folder}.")
+        if left := remove_folder(homes, last=OWNER):
+            raise ResultsError(f"{homes} can't be removed: {left}; name another folder with --run-root.")
+        private_folder(run_folder)  # another run's sweep may have taken it for one that is over
+        homes.mkdir(mode=0o700)
+        fresh = homes / f"{OWNER}.new"
+        fresh.write_text(identity(), encoding="utf-8")
+        fresh.rename(homes / OWNER)  # at once, or another run's sweep could read half a name and delete living homes
+    except OSError as error:
+        raise folder_error(homes, error, option="--run-root") from error
+
+
+def remove_homes(run_folder: Path) -> None:
+    """Remove the homes, which hold copies of the user's credentials; workspaces stay. Blocks.
+
+    What can't be removed now keeps its owner's name, so that a later sweep tries again. An empty folder goes as well.
+    """
+    remove_folder(run_folder / HOMES, last=OWNER)
+    with suppress(OSError):
+        run_folder.rmdir()
+
+
+def sweep_homes(run_root: Path) -> None:
+    """Remove the homes that dead runners have left below a run root, and what is left of their checks. Blocks."""
+    sweep_places(run_root / CHECKS)
+    for homes in run_root.glob(f"*/{HOMES}"):
+        with suppress(OSError):
+            if not _is_owned(homes):
+                remove_homes(homes.parent)
+
+
+def is_in_use(run_folder: Path) -> bool:
+    """Whether a runner that lives has homes in the folder of a run's workspaces. Blocks."""
+    try:
+        return _is_owned(run_folder / HOMES)
+    except OSError:
+        return False
+
+
+def _is_owned(homes: Path) -> bool:
+    """Whether their runner lives. Homes without a name on them are being made, or their maker died in that moment."""
+    try:
+        return is_alive((homes / OWNER).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return time.time() - homes.lstat().st_mtime < NAMELESS_S
