@@ -1,9 +1,8 @@
-"""The guardian whose jobs are forks of a process that has imported what they need.
+"""The guardian whose job is a call in a fork of itself, on whose answer the runner can rely.
 
-Run as `python -s -P -X utf8 prepared.py FD LEVEL MODULE`; FD and LEVEL are those of `guardian.py`, and so are the lines that
-go both ways. MODULE is imported and its `prepare` called, once. For each job this process forks a guardian, which reads
-the job, forks again, and has `main(argument, channel)` of the module called there with the job's only argument. So the
-process that is forked has seen no job: what one job holds is in no other's memory.
+Run as `python -s -P -X utf8 prepared.py FD LEVEL MODULE`; FD and LEVEL are those of the guardian, and so are the lines that
+go both ways. MODULE is imported and its `prepare` called; then this process forks, and in the fork `main(argument,
+channel)` of the module is called with the job's only argument.
 
 `channel` is a socket on which the fork, and nobody else, can send its answer. On Linux the kernel says which process
 has sent each byte, and only the fork's own count; it can't be opened by another process through `/proc`, and no program
@@ -19,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
-import gc
 import importlib
 import os
 import resource
@@ -32,16 +30,9 @@ import traceback
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from pinchbench.process.guardian import (
-    MARKER,
-    Guardian,
-    Job,
-    Line,
-    Tree,
-    become_subreaper,
-    leave_stopping_to_the_runner,
-    run_limited,
-)
+from pinchbench.process.guardian.guard import Guardian, leave_stopping_to_the_runner
+from pinchbench.process.guardian.line import Job, Line
+from pinchbench.process.guardian.tree import MARKER, become_subreaper
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -119,7 +110,7 @@ class ForkingGuardian(Guardian):
     """Starts a job by a fork."""
 
     def __init__(self, line: Line, settings: dict[str, float], module: Prepared) -> None:
-        """One job's."""
+        """`module` is what the job is a call of."""
         super().__init__(line, settings)
         self._module = module
         self._channel = Channel()
@@ -151,7 +142,6 @@ class ForkingGuardian(Guardian):
             usual_signals()
             channel = keep_only(self._channel.theirs.detach())
             take_environment(job.env)
-            gc.enable()
             self._module.main(job.argv[0], channel)
         except BaseException:  # noqa: BLE001 - nobody is there to raise it to
             traceback.print_exc()
@@ -223,29 +213,6 @@ def fix_addresses() -> None:
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606
 
 
-def next_has_come(connection: socket.socket) -> bool:
-    """Wait until there is something to read. False when the runner is gone."""
-    try:
-        return bool(connection.recv(1, socket.MSG_PEEK))
-    except OSError:
-        return False
-
-
-def serve(fd: int, module: Prepared | str, *, subreaper: bool) -> int:
-    """Be the guardian of one job; return its exit code. `module` may be the reason why there is none."""
-    subreaper = subreaper and become_subreaper()
-    line = Line(fd)
-    job = line.next_job()
-    if job is None:
-        return 0
-    if isinstance(module, str):
-        line.say(event="failed", message=module)
-        return 0
-    report = run_limited(ForkingGuardian(line, job.settings, module), job, subreaper=subreaper)
-    line.say(**report)
-    return int(bool(report.get("survivors")))
-
-
 def prepare(name: str) -> Prepared | str:
     """Import a module and prepare it; where that can't be done, say why."""
     try:
@@ -266,25 +233,14 @@ def main() -> None:
     module = prepare(name)
     sys.argv = [name.rpartition(".")[2]]
     sys.modules["__main__"] = ModuleType("__main__")  # what a job can look at is not this program
-    gc.collect()
-    gc.freeze()  # so that the forks share these pages
-    gc.disable()  # guardians of one job make little that has to be collected
-    connection = socket.socket(fileno=fd)
-    while next_has_come(connection):
-        guardian = os.fork()
-        if guardian == 0:
-            os._exit(serve(fd, module, subreaper=subreaper))
-        _, status = os.waitpid(guardian, 0)
-        if status:  # somebody has killed it: what it kept has fallen to this process
-            kill_all(guardian, subreaper=subreaper)
-            return
-
-
-def kill_all(guardian: int, *, subreaper: bool) -> None:
-    """End what a dead guardian has left."""
-    line_fd, _ = socket.socketpair()
-    limits = dict.fromkeys(("grace_s", "orphan_grace_s", "sweep_s", "output_limit_bytes", "max_processes"), 0.0)
-    Guardian(Line(line_fd.fileno()), limits).kill(Tree(guardian, subreaper=subreaper))
+    line = Line(fd)
+    job = line.read_job()
+    if job is None:
+        return
+    if isinstance(module, str):
+        line.say(event="failed", message=module)
+    else:
+        line.say(**ForkingGuardian(line, job.settings, module).run(job, subreaper=subreaper))
 
 
 if __name__ == "__main__":

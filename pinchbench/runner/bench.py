@@ -32,10 +32,9 @@ from pinchbench.process.capacity import (
     needed,
     raise_open_files,
 )
-from pinchbench.process.guardians import open_guardians
 from pinchbench.process.leftovers import end_orphaned
 from pinchbench.process.memory import available_bytes
-from pinchbench.process.supervise import Leave, contain_level
+from pinchbench.process.supervise import Leave
 from pinchbench.results.evidence import file_digest
 from pinchbench.results.journal import JournalWriter
 from pinchbench.results.records import PaceSet, RunFinished, RunResumed, RunStarted, TrialFinished
@@ -188,11 +187,6 @@ class _Bench:
                 await to_thread.run_sync(sweep_homes, run_folder.parent)
                 await to_thread.run_sync(own_homes, run_folder)
                 owned = True
-                # now, so that they are there when the set-up is done: it takes longer
-                guardians = open_guardians(
-                    self._prepared.slots, level=contain_level(), marker=f"{self._run_id}/guardians"
-                )
-                await stack.enter_async_context(guardians)
                 gateways = await stack.enter_async_context(create_task_group())
                 scripted = await self._scripted(stack)
                 judge: Judge | None = None

@@ -16,16 +16,16 @@ import anyio
 import psutil
 import pytest
 from anyio import CancelScope, create_task_group, fail_after, to_thread
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.process.awake import Clocks, Reading
-from pinchbench.process.guardians import Guardian
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
 from process.conftest import PATIENT_LIMITS, QUICK_LIMITS
 from processes import lives
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from process.conftest import Stage
 
@@ -794,15 +794,15 @@ class TestManyAtOnce:
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Of many that start together, the event loop hears one after the other."""
-        messages = Guardian.messages
+        receive = BufferedByteReceiveStream.receive_until
 
-        async def late(guardian: Guardian) -> AsyncGenerator[dict[str, object]]:
-            async for message in messages(guardian):
-                if message["event"] == "started":
-                    await stage.roll.present()
-                yield message
+        async def late(stream: BufferedByteReceiveStream, delimiter: bytes, max_bytes: int) -> bytes:
+            message = await receive(stream, delimiter, max_bytes)
+            if b'"started"' in message:
+                await stage.roll.present()
+            return message
 
-        monkeypatch.setattr(Guardian, "messages", late)
+        monkeypatch.setattr(BufferedByteReceiveStream, "receive_until", late)
         still = Clocks(read=lambda: Reading(awake_s=1.0, passed_s=1.0))
         agent = stage.python(
             "import time; time.sleep(0.5); from present import present; c = present(); time.sleep(600)"
