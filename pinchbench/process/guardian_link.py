@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pinchbench.process.supervise import ProcessSpec
 
 GUARDIAN = Path(__file__).with_name("guardian") / "__main__.py"
-PREPARED = Path(__file__).with_name("prepared.py")
+PREPARED = Path(__file__).with_name("prepared") / "__main__.py"
 # What each start of Python would choose anew or take from the user's settings is the same for each call.
 FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 MESSAGE_BYTES = 64 * 1024 * 1024  # the answer of a call, of which JSON may make six times as much, and the report

@@ -12,7 +12,7 @@ import pytest
 from anyio import create_task_group, fail_after
 
 from pinchbench.process.leftovers import find_marked
-from pinchbench.process.prepared import ANSWER_BYTES
+from pinchbench.process.prepared.call import ANSWER_BYTES
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, contain_level, supervise
 from processes import lives
 

@@ -196,7 +196,7 @@ def leave_stopping_to_the_runner() -> None:
 
 
 def main() -> None:
-    """Entry point: see the module's docstring."""
+    """Entry point: see the package's docstring."""
     fd = int(sys.argv[1])
     os.set_inheritable(fd, False)
     leave_stopping_to_the_runner()

@@ -1,17 +1,4 @@
-"""The guardian whose job is a call in a fork of itself, on whose answer the runner can rely.
-
-Run as `python -s -P -X utf8 prepared.py FD LEVEL MODULE`; FD and LEVEL are those of the guardian, and so are the lines that
-go both ways. MODULE is imported and its `prepare` called; then this process forks, and in the fork `main(argument,
-channel)` of the module is called with the job's only argument.
-
-`channel` is a socket on which the fork, and nobody else, can send its answer. On Linux the kernel says which process
-has sent each byte, and only the fork's own count; it can't be opened by another process through `/proc`, and no program
-that the fork starts inherits it. The answer is read up to the moment in which the fork has ended by itself, before the
-rest of its tree is ended, and stands in the report as `answer`.
-
-The fork leads a session of its own, has the environment, the files and the folder of the job, and the signals of a
-program that has just been started. It is killed when its guardian dies.
-"""
+"""The guardian that forks, and its fork."""
 
 from __future__ import annotations
 
@@ -39,8 +26,6 @@ if TYPE_CHECKING:
 
 RUNNER = "PINCHBENCH_RUNNER"
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-ADDR_NO_RANDOMIZE = 0x0040000  # linux/personality.h
-ASK_PERSONALITY = 0xFFFFFFFF
 CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 ANSWER_BYTES = 4 * 1024 * 1024  # 500 criteria of 200 characters, some traceback: far below
 READ_BYTES = 64 * 1024
@@ -199,20 +184,6 @@ def take_environment(env: dict[str, str]) -> None:
     time.tzset()
 
 
-def fix_addresses() -> None:
-    """Start this program again with its memory at the same addresses each time, where the system allows it.
-
-    Before Python 3.12 the hash of None, and so the order of a set, depends on them.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    personality = LIBC.personality(ASK_PERSONALITY)
-    if personality == -1 or personality & ADDR_NO_RANDOMIZE:
-        return
-    if LIBC.personality(personality | ADDR_NO_RANDOMIZE) != -1:
-        os.execv(sys.executable, sys.orig_argv)  # noqa: S606
-
-
 def prepare(name: str) -> Prepared | str:
     """Import a module and prepare it; where that can't be done, say why."""
     try:
@@ -224,8 +195,7 @@ def prepare(name: str) -> Prepared | str:
 
 
 def main() -> None:
-    """Entry point: see the module's docstring."""
-    fix_addresses()
+    """Entry point: see the package's docstring."""
     fd, level, name = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     os.set_inheritable(fd, False)
     leave_stopping_to_the_runner()
@@ -241,7 +211,3 @@ def main() -> None:
         line.say(event="failed", message=module)
     else:
         line.say(**ForkingGuardian(line, job.settings, module).run(job, subreaper=subreaper))
-
-
-if __name__ == "__main__":
-    main()
