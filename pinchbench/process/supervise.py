@@ -172,8 +172,9 @@ async def supervise(
     swept_s = 0.0
     try:
         with link:
-            # In a task of its own: no shield holds back the native cancellation of a task.
+            # In tasks of their own, since no shield holds back the native cancellation of a task.
             async with create_task_group() as group:
+                group.start_soon(partial(link.converse, spec, gap_s=clocks.gap_s))
                 group.start_soon(turn.run, timeout_s)
     finally:
         if not link.proves_all_dead or turn.level == "session":
@@ -208,15 +209,12 @@ class _Turn:
         link, spec = self._link, self._spec
         command, env = guardian_command(spec, self.level, link.theirs.fileno()), guardian_env(spec)
         try:
-            with (
-                _open_files(spec) as (stdin, stdout, stderr),
-                fail_after(math.inf) as limit,  # `_watch` sets its deadline: only awake time counts
-            ):
+            with fail_after(math.inf) as limit:  # `_watch` sets its deadline: only awake time counts
                 async with create_task_group() as group:
                     group.start_soon(self._watch, limit, timeout_s)
                     try:
                         # one that has ended can't be killed, and anyio tells so
-                        with suppress(ProcessLookupError), self._guarded:
+                        with suppress(ProcessLookupError), self._guarded, _open_files(spec) as (stdin, stdout, stderr):
                             await run_process(
                                 command,
                                 stdin=stdin,
@@ -228,33 +226,29 @@ class _Turn:
                                 start_new_session=True,
                                 check=False,
                             )
-                    except (OSError, ValueError) as error:  # no room for another process, no such folder
+                    except (OSError, ValueError) as error:  # no room for another process, no such folder or file
                         link.failure = {"message": str(error)}
                     finally:
                         link.hang_up()
                 await checkpoint_if_cancelled()  # the shield above has held this back
         except TimeoutError:
             self._timed_out = True
-        except (OSError, ValueError) as error:  # a file that can't be opened
-            link.failure = {"message": str(error)}
 
     async def _watch(self, limit: CancelScope, timeout_s: float) -> None:
         """Let the deadline pass when the time is up, and have the tree ended whatever ends the turn."""
-        async with create_task_group() as group:
-            group.start_soon(partial(self._link.converse, self._spec, gap_s=self._clocks.gap_s))
-            try:
-                await self._timer.wait(self._link.started, until_s=START_LIMIT_S)
-                self._start_timer()
-                if not await self._timer.wait(self._link.ended, self._leave.stop, until_s=timeout_s):
-                    # Not before: a deadline ahead would pass during a stop of this process, and nobody could move it.
-                    limit.deadline = anyio.current_time()
-                    await sleep_forever()
-            finally:
-                self._ran_s = self._timer.awake_s
-                with CancelScope(shield=True):  # bounded by the timer: a limit of the event loop's is over on waking
-                    await self._end_tree()
-                is_over = self._link.proves_all_dead  # then it exits by itself
-                self._guarded.deadline = anyio.current_time() + (EXIT_LIMIT_S if is_over else 0)
+        try:
+            await self._timer.wait(self._link.started, self._leave.stop, until_s=START_LIMIT_S)
+            self._start_timer()
+            if not await self._timer.wait(self._link.ended, self._leave.stop, until_s=timeout_s):
+                # Not before: a deadline ahead would pass during a stop of this process, and nobody could move it.
+                limit.deadline = anyio.current_time()
+                await sleep_forever()
+        finally:
+            self._ran_s = self._timer.awake_s
+            with CancelScope(shield=True):  # bounded by the timer: a limit of the event loop's is over on waking
+                await self._end_tree()
+            is_over = self._link.proves_all_dead  # then it exits by itself
+            self._guarded.deadline = anyio.current_time() + (EXIT_LIMIT_S if is_over else 0)
 
     def _start_timer(self) -> None:
         """Count from the agent's start, of which the event loop may hear late where many start together."""
