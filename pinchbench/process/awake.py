@@ -7,8 +7,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyio import create_task_group, move_on_after
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from anyio import Event
 
 # An event loop that is late by less than this is on a busy machine, not asleep: a machine in swap makes it wait
 # for a second or two.
@@ -76,3 +80,54 @@ class Wakefulness:
             self.awake_s += awake_s
         if suspended_s > SUSPENSION_S:
             self.asleep_s += suspended_s
+
+
+class AwakeTimer:
+    """Waits for events within limits that count only the time in which this process is awake."""
+
+    def __init__(self, clocks: Clocks, *, passed_s: float = 0.0) -> None:
+        """Start to count at `passed_s`."""
+        self._clocks = clocks
+        self._passed_s = passed_s
+        self._wakefulness = Wakefulness(clocks.read(), gap_s=clocks.gap_s)
+
+    @property
+    def awake_s(self) -> float:
+        """How long this process has been awake since then, `passed_s` included."""
+        return self._passed_s + self._wakefulness.awake_s
+
+    @property
+    def asleep_s(self) -> float:
+        """How long it was not."""
+        return self._wakefulness.asleep_s
+
+    async def wait(self, *events: Event, until_s: float) -> bool:
+        """Wait for one of the events. False when `awake_s` has reached `until_s` before any was set.
+
+        On waking there is time left: what happened in the meantime is heard before the limit is.
+        """
+        while not any(event.is_set() for event in events):
+            left_s = until_s - self.awake_s
+            if left_s <= 0:
+                return False
+            with move_on_after(min(left_s, self._clocks.tick_s)):
+                await _first(*events)
+            self._wakefulness.feed(self._clocks.read())
+        return True
+
+
+async def _first(*events: Event) -> None:
+    """Wait for one of the events."""
+    [last, *others] = events
+    if not others:
+        await last.wait()
+        return
+    async with create_task_group() as group:
+
+        async def wait(event: Event) -> None:
+            await event.wait()
+            group.cancel_scope.cancel()
+
+        for event in others:
+            group.start_soon(wait, event)
+        await wait(last)

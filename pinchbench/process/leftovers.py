@@ -25,7 +25,7 @@ ROUNDS = 50  # of killing; who outlives them can't be killed
 EXEC_S = 1.0  # for processes to become other programs, in one look: microseconds, unless they are given no turn
 EXEC_LOOK_S = 0.001  # how often to see whether it has
 MAX_PID = 2**31 - 1
-GUARDIANS = (("process", "guardian.py"), ("process", "prepared.py"))  # the programs
+GUARDIANS = (("guardian", "__main__.py"), ("prepared", "__main__.py"))  # the programs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

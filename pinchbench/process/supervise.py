@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import sys
 import time
-from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import CancelScope, Event, create_task_group, move_on_after, to_thread
+from anyio import (
+    CancelScope,
+    Event,
+    create_task_group,
+    fail_after,
+    move_on_after,
+    run_process,
+    sleep_forever,
+    to_thread,
+)
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from pinchbench.process.awake import Clocks, Wakefulness
-from pinchbench.process.guardians import job, lent
-from pinchbench.process.leftovers import MARKER, RUNNER, end_marked, identity
+from pinchbench.process.awake import AwakeTimer, Clocks
+from pinchbench.process.guardian_link import GuardianLink, guardian_command, guardian_env
+from pinchbench.process.leftovers import end_marked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pinchbench.process.guardians import Guardian
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import BinaryIO
 
 GRACE_S = 10.0  # OpenClaw needs about 5 s to end after SIGTERM (measured on 2026.9.6)
 # When the runner is gone nobody waits for a tidy end; all must be dead within 1 s, of which 32 guardians on two busy
@@ -33,6 +43,7 @@ SWEEP_S = 1.0  # for what the agent left running after its own end
 OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together
 START_LIMIT_S = 60.0  # a guardian starts in 20 ms; a machine in deep swap may take far longer
 MARKED_LIMIT_S = 30.0  # to look through all processes of the machine for those with a marker, again and again
+EXIT_LIMIT_S = 5.0  # a guardian exits milliseconds after its report, but on a machine in deep swap
 REPORT_MARGIN_S = 8.0  # SIGKILL rounds (at most 5 s) and the report, after the grace
 SYSTEM_CLOCKS = Clocks()
 
@@ -78,7 +89,7 @@ class ProcessSpec:
 
     `marker` is put into the environment as `PINCHBENCH_TRIAL` and reaches every descendant, and with it, as
     `PINCHBENCH_RUNNER`, who runs it. With `prepared`, the name of a module, no program is started: its `main` is called in
-    a fork of a process that has imported it, with the one argument that `argv` then has (see `process.prepared`).
+    a fork of the guardian, with the one argument that `argv` then has (see `process.prepared`).
     """
 
     argv: Sequence[str]
@@ -132,76 +143,9 @@ class Leave:
         self.hurry = hurry or Event()
 
 
-class _Report:
-    """What the guardian of one trial has told so far."""
-
-    def __init__(self) -> None:
-        self.started = Event()  # or failed
-        self.ended = Event()  # the report is here, or never will be
-        self.end: dict[str, object] | None = None
-        self.failure: dict[str, object] | None = None
-        self.started_at = 0.0  # on this machine's monotonic clock
-
-    async def listen(self, guardian: Guardian) -> None:
-        """Take what it says, until there is no more to be said about this trial."""
-        async with aclosing(guardian.messages()) as messages:
-            async for message in messages:
-                match message["event"]:
-                    case "started":
-                        self.started_at = float(str(message["at"]))
-                        self.started.set()
-                        continue
-                    case "failed":
-                        self.failure = message
-                    case _:
-                        self.end = message
-                break
-        self.started.set()
-        self.ended.set()
-
-    @property
-    def proves_all_dead(self) -> bool:
-        """Whether nobody of the trial can be left."""
-        return self.failure is not None or (self.end is not None and not self.end["survivors"])
-
-
 def contain_level() -> str:
     """How trials are contained here: `guardian` on Linux, `session` elsewhere."""
     return "guardian" if sys.platform.startswith("linux") else "session"
-
-
-class _Timer:
-    """Waits for events within limits that count only the time in which this process is awake.
-
-    `passed_s` had passed already when it was made.
-    """
-
-    def __init__(self, clocks: Clocks, *, passed_s: float = 0.0) -> None:
-        self._clocks = clocks
-        self._passed_s = passed_s
-        self._wakefulness = Wakefulness(clocks.read(), gap_s=clocks.gap_s)
-
-    @property
-    def awake_s(self) -> float:
-        return self._passed_s + self._wakefulness.awake_s
-
-    @property
-    def asleep_s(self) -> float:
-        return self._wakefulness.asleep_s
-
-    async def wait(self, *events: Event, until_s: float) -> bool:
-        """Wait for one of the events. False when `awake_s` has reached `until_s` before any was set.
-
-        On waking there is time left: what happened in the meantime is heard before the limit is.
-        """
-        while not any(event.is_set() for event in events):
-            left_s = until_s - self.awake_s
-            if left_s <= 0:
-                return False
-            with move_on_after(min(left_s, self._clocks.tick_s)):
-                await _first(*events)
-            self._wakefulness.feed(self._clocks.read())
-        return True
 
 
 async def supervise(
@@ -219,145 +163,157 @@ async def supervise(
     (plus `REPORT_MARGIN_S` at the very most). A cancel ends the tree first, shielded and bounded, and then goes on.
     An executable that can't be started is a value (`NOT_STARTED`), never an exception.
     """
-    leave = leave or Leave()
-    level = level or contain_level()
-    report = _Report()
-    run = _Run(clocks)
-    swept_s = 0.0
-    markers = [spec.marker]
     await checkpoint_if_cancelled()  # from here on there is something to end
     try:
-        work = _job(spec, clocks)
-        async with lent(level, spec.marker, prepared=spec.prepared) as guardian:
-            markers.append(guardian.marker)  # what it forked shows this one until it becomes another program
-            try:
-                await _see_through(work, spec.limits, guardian, report, run, timeout_s=timeout_s, leave=leave)
-            finally:
-                guardian.is_free = report.proves_all_dead
-    except (OSError, ValueError) as error:  # no room for another process, an argument with a NUL in it
-        report.failure = {"message": str(error)}
+        link = GuardianLink()
+    except OSError as error:
+        return ProcessEnd(reason=EndReason.NOT_STARTED, error=str(error))
+    turn = _Turn(spec, link, leave or Leave(), level or contain_level(), clocks)
+    swept_s = 0.0
+    try:
+        with link:
+            # In tasks of their own, since no shield holds back the native cancellation of a task.
+            async with create_task_group() as group:
+                group.start_soon(partial(link.converse, spec, gap_s=clocks.gap_s))
+                group.start_soon(turn.run, timeout_s)
     finally:
-        if run.began and (not report.proves_all_dead or level == "session"):
+        if not link.proves_all_dead or turn.level == "session":
             # The guardian itself is gone, gave up, or could not see everybody: the marker finds who is left.
             began = anyio.current_time()
             with move_on_after(MARKED_LIMIT_S, shield=True):
-                for marker in dict.fromkeys(markers):
-                    await to_thread.run_sync(end_marked, marker, abandon_on_cancel=True)
+                await to_thread.run_sync(end_marked, spec.marker, abandon_on_cancel=True)
             swept_s = anyio.current_time() - began
-    return _outcome(report, run, level=level, swept_s=swept_s)
+    return turn.end(swept_s=swept_s)
 
 
-class _Run:
-    """What the runner itself knows of one trial."""
+class _Turn:
+    """One process under its guardian, from the start to the report."""
 
-    def __init__(self, clocks: Clocks) -> None:
+    def __init__(self, spec: ProcessSpec, link: GuardianLink, leave: Leave, level: str, clocks: Clocks) -> None:
+        self.level = level
+        self._spec = spec
+        self._link = link
+        self._leave = leave
         self._clocks = clocks
-        self.timer = _Timer(clocks)
-        self.began = False
-        self.timed_out = False
-        self.ran_s = 0.0
+        self._timer = AwakeTimer(clocks)
+        self._guarded = CancelScope(shield=True)
+        self._timed_out = False
+        self._ran_s = 0.0
 
-    def start_timer(self, started_at: float) -> None:
-        """The time counts from then: many that start together are heard of late."""
-        passed_s = max(0.0, time.monotonic() - started_at)
-        self.timer = _Timer(self._clocks, passed_s=passed_s if passed_s <= self._clocks.gap_s else 0.0)
+    async def run(self, timeout_s: float) -> None:
+        """Run the guardian, which runs the agent, within the time limit.
 
-
-def _job(spec: ProcessSpec, clocks: Clocks) -> bytes:
-    return job(
-        spec.argv,
-        {**spec.env, MARKER: spec.marker, RUNNER: identity()},
-        cwd=spec.cwd,
-        files=(spec.stdin, spec.stdout, spec.stderr),
-        settings={**asdict(spec.limits), "gap_s": clocks.gap_s},
-    )
-
-
-async def _see_through(
-    work: bytes, limits: Limits, guardian: Guardian, report: _Report, run: _Run, *, timeout_s: float, leave: Leave
-) -> None:
-    """Give the work to the guardian and see it to its end, which comes with a cancellation at the latest."""
-    async with create_task_group() as group:
-        listener = CancelScope(shield=True)
-        group.start_soon(_listen, listener, guardian, report)
+        Whatever ends the turn, the guardian is asked to end its tree and then exits by itself; it is killed only when it
+        does not.
+        """
+        link, spec = self._link, self._spec
+        command, env = guardian_command(spec, self.level, link.theirs.fileno()), guardian_env(spec)
         try:
-            run.began = True
-            with move_on_after(START_LIMIT_S, shield=True):
-                await guardian.give(work)
-            await run.timer.wait(report.started, until_s=START_LIMIT_S)
-            run.start_timer(report.started_at)
-            run.timed_out = not await run.timer.wait(report.ended, leave.stop, until_s=timeout_s)
+            with fail_after(math.inf) as limit:  # `_watch` sets its deadline: only awake time counts
+                async with create_task_group() as group:
+                    group.start_soon(self._watch, limit, timeout_s)
+                    try:
+                        # one that has ended can't be killed, and anyio tells so
+                        with suppress(ProcessLookupError), self._guarded, _open_files(spec) as (stdin, stdout, stderr):
+                            await run_process(
+                                command,
+                                stdin=stdin,
+                                stdout=stdout,
+                                stderr=stderr,
+                                cwd=spec.cwd,
+                                env=env,
+                                pass_fds=(link.theirs.fileno(),),
+                                start_new_session=True,
+                                check=False,
+                            )
+                    except (OSError, ValueError) as error:  # no room for another process, no such folder or file
+                        link.failure = {"message": str(error)}
+                    finally:
+                        link.hang_up()
+                await checkpoint_if_cancelled()  # the shield above has held this back
+        except TimeoutError:
+            self._timed_out = True
+
+    async def _watch(self, limit: CancelScope, timeout_s: float) -> None:
+        """Let the deadline pass when the time is up, and have the tree ended whatever ends the turn."""
+        try:
+            await self._timer.wait(self._link.started, self._leave.stop, until_s=START_LIMIT_S)
+            self._start_timer()
+            if not await self._timer.wait(self._link.ended, self._leave.stop, until_s=timeout_s):
+                # Not before: a deadline ahead would pass during a stop of this process, and nobody could move it.
+                limit.deadline = anyio.current_time()
+                await sleep_forever()
         finally:
-            run.ran_s = run.timer.awake_s
-            until_s = run.ran_s + limits.grace_s + limits.sweep_s + REPORT_MARGIN_S
+            self._ran_s = self._timer.awake_s
             with CancelScope(shield=True):  # bounded by the timer: a limit of the event loop's is over on waking
-                await _end(guardian, report, leave, run.timer, until_s=until_s)
-            listener.cancel()
+                await self._end_tree()
+            is_over = self._link.proves_all_dead  # then it exits by itself
+            self._guarded.deadline = anyio.current_time() + (EXIT_LIMIT_S if is_over else 0)
 
+    def _start_timer(self) -> None:
+        """Count from the agent's start, of which the event loop may hear late where many start together."""
+        passed_s = max(0.0, time.monotonic() - self._link.started_at)
+        self._timer = AwakeTimer(self._clocks, passed_s=passed_s if passed_s <= self._clocks.gap_s else 0.0)
 
-async def _listen(scope: CancelScope, guardian: Guardian, report: _Report) -> None:
-    with scope:
-        await report.listen(guardian)
+    async def _end_tree(self) -> None:
+        """Have the guardian end its tree, if it still has one, and wait for its report: within the grace and a margin."""
+        link, leave, limits = self._link, self._leave, self._spec.limits
+        until_s = self._ran_s + limits.grace_s + limits.sweep_s + REPORT_MARGIN_S
+        await self._timer.wait(link.given, until_s=until_s)
+        if not link.ended.is_set() and not leave.hurry.is_set():
+            link.say("stop")
+            await self._timer.wait(link.ended, leave.hurry, until_s=until_s)
+        link.say("kill")
+        await self._timer.wait(link.ended, until_s=until_s)
 
-
-async def _first(*events: Event) -> None:
-    """Wait for one of the events."""
-    [last, *others] = events
-    if not others:
-        await last.wait()
-        return
-    async with create_task_group() as group:
-
-        async def wait(event: Event) -> None:
-            await event.wait()
-            group.cancel_scope.cancel()
-
-        for event in others:
-            group.start_soon(wait, event)
-        await wait(last)
-
-
-async def _end(guardian: Guardian, report: _Report, leave: Leave, timer: _Timer, *, until_s: float) -> None:
-    """Make the guardian end its tree, if it still has one, before `timer` shows `until_s`."""
-    if not report.ended.is_set():
-        guardian.say("kill" if leave.hurry.is_set() else "stop")
-        if not leave.hurry.is_set():
-            await timer.wait(report.ended, leave.hurry, until_s=until_s)
-            guardian.say("kill")
-    await timer.wait(report.ended, until_s=until_s)
-
-
-def _outcome(report: _Report, run: _Run, *, level: str, swept_s: float) -> ProcessEnd:
-    if report.failure is not None:
+    def end(self, *, swept_s: float) -> ProcessEnd:
+        """How it ended. `swept_s` is how long those were looked for whom the guardian left."""
+        link, timer = self._link, self._timer
+        if link.failure is not None:
+            return ProcessEnd(
+                reason=EndReason.NOT_STARTED,
+                error=str(link.failure["message"]),
+                not_found=link.failure.get("errno") == errno.ENOENT,
+                level=self.level,
+            )
+        told = link.report
+        if told is None:
+            return ProcessEnd(
+                reason=EndReason.GUARDIAN_LOST,
+                error="the guardian of this trial died",
+                ran_s=self._ran_s,
+                duration_s=timer.awake_s + swept_s,
+                asleep_s=timer.asleep_s,
+                level=self.level,
+            )
+        # What happened first is the guardian's to say: the agent may have ended just before the word to stop came.
+        reason = EndReason(str(told["reason"]))
+        if reason is EndReason.STOPPED and self._timed_out:
+            reason = EndReason.TIMED_OUT
+        names = ("exit_code", "ran_s", "duration_s", "killed", "cpu_s", "peak_rss_bytes", "level")
+        fields = {name: told[name] for name in names}
         return ProcessEnd(
-            reason=EndReason.NOT_STARTED,
-            error=str(report.failure["message"]),
-            not_found=report.failure.get("errno") == errno.ENOENT,
-            level=level,
+            reason=reason,
+            asleep_s=max(timer.asleep_s, float(str(told["asleep_s"]))),
+            leftovers=tuple(Leftover(**one) for one in told["leftovers"]),  # type: ignore[attr-defined]
+            answer=str(told.get("answer", "")),
+            **fields,  # type: ignore[arg-type]
         )
-    told = report.end
-    if told is None:
-        return ProcessEnd(
-            reason=EndReason.GUARDIAN_LOST,
-            error="the guardian of this trial died",
-            ran_s=run.ran_s,
-            duration_s=run.timer.awake_s + swept_s,
-            asleep_s=run.timer.asleep_s,
-            level=level,
-        )
-    # What happened first is the guardian's to say: the agent may have ended just before the word to stop came.
-    reason = EndReason(str(told["reason"]))
-    if reason is EndReason.STOPPED and run.timed_out:
-        reason = EndReason.TIMED_OUT
-    answer = str(told.get("answer", ""))
-    names = ("exit_code", "ran_s", "duration_s", "killed", "cpu_s", "peak_rss_bytes", "level")
-    fields = {name: told[name] for name in names}
-    asleep_s = max(run.timer.asleep_s, float(str(told["asleep_s"])))
-    leftovers = tuple(Leftover(**one) for one in told["leftovers"])  # type: ignore[attr-defined]
-    return ProcessEnd(
-        reason=reason,
-        asleep_s=asleep_s,
-        leftovers=leftovers,
-        answer=answer,
-        **fields,  # type: ignore[arg-type]
-    )
+
+
+@contextmanager
+def _open_files(spec: ProcessSpec) -> Iterator[tuple[BinaryIO, BinaryIO, BinaryIO]]:
+    """The process's stdin, stdout and stderr. Raises OSError.
+
+    An agent may have put a named pipe in the place of a file; opening it must not wait for somebody at its other end.
+    """
+
+    def open_now(path: str, flags: int) -> int:
+        return os.open(path, flags | os.O_NONBLOCK, 0o600)
+
+    with (
+        open(spec.stdin, "rb", buffering=0, opener=open_now) as stdin,
+        open(spec.stdout, "ab", buffering=0, opener=open_now) as stdout,
+        open(spec.stderr, "ab", buffering=0, opener=open_now) as stderr,
+    ):
+        yield stdin, stdout, stderr

@@ -18,8 +18,6 @@ from pinchbench.events import RunBegan, TrialAhead
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import Usage
 from pinchbench.openclaw.command import model_slug
-from pinchbench.process.guardians import open_guardians
-from pinchbench.process.supervise import contain_level
 from pinchbench.results.records import Record, RunFinished, TrialFinished
 from pinchbench.results.store import RunFiles
 from pinchbench.runner.audience import Audience, Observer
@@ -101,8 +99,6 @@ async def run_prepared(
         with closing(audience), closing(interrupt):
             async with open_run_folders(files, prepared.config.run_root, run_id=run_id, journal=journal) as folders:
                 async with (
-                    # first, so that they are there when the set-up is done: it takes longer
-                    open_guardians(prepared.slots, level=contain_level(), marker=f"{run_id}/guardians"),
                     create_task_group() as gateways,
                     _scripted(prepared.config) as scripted,
                     AsyncExitStack() as stack,

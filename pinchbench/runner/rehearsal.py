@@ -18,8 +18,6 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import DEFAULT_RUN_ROOT
 from pinchbench.model import Grade, GradingType, Part, Rehearsed, Task, TrialKey, Ungraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
-from pinchbench.process.guardians import open_guardians
-from pinchbench.process.supervise import contain_level
 from pinchbench.results.evidence import Evidence
 from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.judging import open_judge
@@ -154,7 +152,6 @@ async def _rehearse(
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     homes = folder / HOMES
     async with (
-        open_guardians(0, level=contain_level(), marker=f"{folder.name}/guardians"),
         _judge(judge, openclaw, homes / "judge", folder.name) as asked,
     ):
         secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)

@@ -22,8 +22,6 @@ from pinchbench.grading.check_child import Answer, tally
 from pinchbench.grading.check_place import open_place, sweep_places
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.model import CheckGrade, Ungraded
-from pinchbench.process.guardians import open_guardians
-from pinchbench.process.supervise import contain_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -342,29 +340,24 @@ class TestTheSameEvidenceGetsTheSameGrade:
         desk.tell({"type": "message", "message": {"role": "user", "content": f"It is in {desk.workspace}/a."}})
         seen = set()
         first = desk.job(LOOK_AROUND, timezone="Asia/Tokyo")
-        async with open_guardians(0, level=contain_level(), marker=f"{desk.marker}/guardians"):
-            for number in range(10):
-                monkeypatch.setenv("LC_ALL", ("C", "de_DE.UTF-8", "")[number % 3])
-                monkeypatch.setenv("PYTHONHASHSEED", str(number))
-                monkeypatch.setenv("TZ", ("UTC", "Europe/Vienna")[number % 2])
-                # evidence that was copied elsewhere, another run of the runner
-                elsewhere = tmp_path / f"e1-{number}"
-                elsewhere.mkdir()
-                archive, transcript = elsewhere / "w.tar.zst", elsewhere / "t.jsonl"
-                archive.write_bytes(first.archive.read_bytes())
-                transcript.write_bytes(first.transcript.read_bytes())
-                job = replace(first, archive=archive, transcript=transcript, marker=f"{desk.marker}/{number}")
-                with fail_after(45):
-                    grade = await run_check(job)
-                assert grade.ungraded is None, (grade, desk.said())
-                seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), desk.said()))
+        for number in range(10):
+            monkeypatch.setenv("LC_ALL", ("C", "de_DE.UTF-8", "")[number % 3])
+            monkeypatch.setenv("PYTHONHASHSEED", str(number))
+            monkeypatch.setenv("TZ", ("UTC", "Europe/Vienna")[number % 2])
+            # evidence that was copied elsewhere, another run of the runner
+            elsewhere = tmp_path / f"e1-{number}"
+            elsewhere.mkdir()
+            archive, transcript = elsewhere / "w.tar.zst", elsewhere / "t.jsonl"
+            archive.write_bytes(first.archive.read_bytes())
+            transcript.write_bytes(first.transcript.read_bytes())
+            job = replace(first, archive=archive, transcript=transcript, marker=f"{desk.marker}/{number}")
+            with fail_after(45):
+                grade = await run_check(job)
+            assert grade.ungraded is None, (grade, desk.said())
+            seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), desk.said()))
         [(_, said)] = [*seen]
         assert grade.breakdown["found"] == 0
         assert said.count("\n") > 8
-
-    async def test_that_holds_for_another_guardian_too(self, desk: Desk) -> None:
-        seen = {(repr((await desk.check(LOOK_AROUND)).breakdown), desk.said()) for _ in range(2)}
-        assert len(seen) == 1
 
     async def test_two_that_are_graded_at_once_take_turns_in_one_place(self, desk: Desk, tmp_path: Path) -> None:
         code = """

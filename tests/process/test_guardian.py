@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,9 +16,9 @@ import psutil
 import pytest
 from anyio import fail_after
 
-from pinchbench.process import guardian
-from pinchbench.process.guardian import Tree, spawn
-from pinchbench.process.guardians import GUARDIAN, job
+from pinchbench.process.guardian.guard import MAX_NAMED
+from pinchbench.process.guardian.tree import MARKER, Tree, _descendants, spawn
+from pinchbench.process.guardian_link import GUARDIAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,32 +49,23 @@ class Talk:
     """A guardian and the runner's end of its socket."""
 
     def __init__(self, stage: Stage, argv: Sequence[str], **settings: object) -> None:
-        """Start it, and give it its first job."""
-        self._stage = stage
+        """Start it, and give it its job."""
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
-        with theirs:
+        with theirs, stage.stdout.open("ab") as stdout, stage.stderr.open("ab") as stderr:
             self.process = subprocess.Popen(
                 [sys.executable, "-I", "-S", GUARDIAN, str(theirs.fileno()), "guardian"],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={guardian.MARKER: stage.marker},
+                stdout=stdout,
+                stderr=stderr,
+                cwd=stage.folder,
+                env={MARKER: stage.marker},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
         self._held = b""
-        self.say(self.job(argv, **settings))
-
-    def job(self, argv: Sequence[str], **settings: object) -> bytes:
-        return job(
-            argv,
-            {**ENV, guardian.MARKER: self._stage.marker},
-            cwd=self._stage.folder,
-            files=(Path(os.devnull), self._stage.stdout, self._stage.stderr),
-            settings={**SETTINGS, **settings},
-        )
+        job = {"argv": argv, "env": {**ENV, MARKER: stage.marker}, **SETTINGS, **settings}
+        self.say(json.dumps(job).encode() + b"\n")
 
     def say(self, words: bytes) -> None:
         self.socket.sendall(words)
@@ -91,8 +81,7 @@ class Talk:
         return message
 
     async def silence(self) -> None:
-        """Wait until it is gone, with no word more; it goes when it is told that nothing comes."""
-        self.socket.shutdown(socket.SHUT_WR)
+        """Wait until it is gone, with no word more."""
         await anyio.wait_readable(self.socket)
         assert self._held + self.socket.recv(65536) == b""
 
@@ -453,7 +442,7 @@ async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stag
         await roll.present()
         await roll.all_gone()
     assert isinstance(ended["leftovers"], list)
-    assert len(ended["leftovers"]) == guardian.MAX_NAMED
+    assert len(ended["leftovers"]) == MAX_NAMED
     assert ended["leftovers"][0]["command"].endswith("agent.py")
 
 
@@ -470,12 +459,12 @@ async def test_descendants_are_the_living_at_any_depth(
 ) -> None:
     with fail_after(20):
         came = await roll.present(2)
-        found = guardian._descendants(shell.pid)
+        found = _descendants(shell.pid)
         assert set(came.values()) < found.keys()
-        assert guardian._descendants(os.getpid()).keys() == {shell.pid, *found}
+        assert _descendants(os.getpid()).keys() == {shell.pid, *found}
         assert set(found.values()) == {os.getpgrp()}
         os.kill(came["one"], signal.SIGKILL)
-        await stage.until(lambda: came["one"] not in guardian._descendants(shell.pid))
+        await stage.until(lambda: came["one"] not in _descendants(shell.pid))
     for pid in [shell.pid, *found]:
         Tree(pid, subreaper=True).signal(pid, signal.SIGKILL)
     with fail_after(20):

@@ -1,4 +1,4 @@
-"""Jobs that are forks of a prepared process: their answers, and that nothing of them is left."""
+"""Jobs that are calls in a fork of their guardian: their answers, and that nothing of them is left."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import psutil
 import pytest
 from anyio import create_task_group, fail_after
 
-from pinchbench.process.guardians import open_guardians
 from pinchbench.process.leftovers import find_marked
-from pinchbench.process.prepared import ANSWER_BYTES
+from pinchbench.process.prepared.call import ANSWER_BYTES
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, contain_level, supervise
 from processes import lives
 
@@ -74,15 +73,6 @@ os.write(channel, b"sent")
     ]
 
 
-async def test_a_guardian_serves_one_job_after_another_and_none_sees_the_one_before(stage: Stage) -> None:
-    async with open_guardians(0, level=contain_level(), marker=f"{stage.marker}/guardians"):
-        assert (await run(stage, "import builtins; builtins.kept = 1; os.write(channel, b'1')")).answer == "1"
-        first = psutil.Process().children()
-        assert (await run(stage, "print(kept)")).exit_code != 0
-        assert "NameError: name 'kept' is not defined" in stage.err()
-        assert psutil.Process().children() == first
-
-
 async def test_a_module_that_cannot_be_imported_is_named(stage: Stage) -> None:
     with fail_after(30):
         end = await supervise(replace(stage.spec(["x"]), prepared="no_such_module"), timeout_s=20)
@@ -109,20 +99,18 @@ from pathlib import Path
 
 import anyio
 
-from pinchbench.process.guardians import open_guardians
-from pinchbench.process.supervise import ProcessSpec, contain_level, supervise
+from pinchbench.process.supervise import ProcessSpec, supervise
 
 folder, marker, jobs, code = sys.argv[1:]
 
 
 async def main():
-    async with open_guardians(0, level=contain_level(), marker=f"{marker}/guardians"):
-        log = Path(folder) / "log"
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-        spec = ProcessSpec(
-            argv=[code], cwd=Path(folder), env=env, stdout=log, stderr=log, marker=f"{marker}/1", prepared=jobs
-        )
-        await supervise(spec, timeout_s=300)
+    log = Path(folder) / "log"
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    spec = ProcessSpec(
+        argv=[code], cwd=Path(folder), env=env, stdout=log, stderr=log, marker=f"{marker}/1", prepared=jobs
+    )
+    await supervise(spec, timeout_s=300)
 
 
 anyio.run(main)

@@ -16,16 +16,16 @@ import anyio
 import psutil
 import pytest
 from anyio import CancelScope, create_task_group, fail_after, to_thread
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.process.awake import Clocks, Reading
-from pinchbench.process.guardians import Guardian
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
 from process.conftest import PATIENT_LIMITS, QUICK_LIMITS
 from processes import lives
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from process.conftest import Stage
 
@@ -564,6 +564,20 @@ class TestNotStarted:
             end = await supervise(stage.spec(["echo", "a\0b"]), timeout_s=LONG_S)
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
 
+    @pytest.mark.parametrize("env", [{"": "x"}, {"a=b": "x"}, {"a": "x\0y"}])
+    async def test_a_variable_that_no_system_takes(self, stage: Stage, env: dict[str, str]) -> None:
+        with fail_after(20):
+            end = await supervise(replace(stage.spec(["true"]), env={**stage.spec([]).env, **env}), timeout_s=LONG_S)
+        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
+        assert "environment" in end.error or "null byte" in end.error
+
+    async def test_a_named_pipe_in_the_place_of_its_output_is_not_waited_for(self, stage: Stage) -> None:
+        os.mkfifo(stage.stdout)
+        with fail_after(20):
+            end = await supervise(stage.spec(["true"]), timeout_s=LONG_S)
+        assert end.reason is EndReason.NOT_STARTED
+        assert str(stage.stdout) in end.error
+
 
 class TestWhatTheAgentIsGiven:
     async def ask(self, stage: Stage, text: str) -> object:
@@ -599,6 +613,13 @@ class TestWhatTheAgentIsGiven:
             await supervise(stage.spec(["env"]), timeout_s=LONG_S)
         given = dict(line.split("=", 1) for line in stage.out().splitlines())
         assert given == {**stage.spec([]).env, "PINCHBENCH_TRIAL": stage.marker, "PINCHBENCH_RUNNER": identity()}
+
+    async def test_more_than_the_socket_to_its_guardian_holds(self, stage: Stage) -> None:
+        spec = stage.spec(stage.bash("echo ${#V0} ${#V9}"))
+        large = {f"V{number}": "x" * 100_000 for number in range(10)}
+        with fail_after(20):
+            end = await supervise(replace(spec, env={**spec.env, **large}), timeout_s=LONG_S)
+        assert (end.reason, stage.out()) == (EndReason.EXITED, "100000 100000\n")
 
     async def test_its_directory(self, stage: Stage) -> None:
         assert await self.ask(stage, "print(json.dumps(os.getcwd()))") == str(stage.folder)
@@ -742,8 +763,33 @@ class TestTheGuardianDies:
             await stage.roll.all_gone()
         assert end.reason is EndReason.GUARDIAN_LOST
 
+    @both_backends
+    @pytest.mark.parametrize("how", ["stop", "cancel"])
+    async def test_an_agent_that_stops_its_guardian(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch, how: str
+    ) -> None:
+        monkeypatch.setattr("pinchbench.process.supervise.REPORT_MARGIN_S", 0.5)
+        leave = Leave()
+        spec = stage.spec(stage.bash("kill -STOP $PPID; setsid {stay} child & exec {stay} agent"))
+        with fail_after(20):
+            async with create_task_group() as group:
+                group.start_soon(lambda: supervise(spec, timeout_s=LONG_S, leave=leave))
+                await stage.roll.present(2)
+                leave.stop.set() if how == "stop" else group.cancel_scope.cancel()
+            await stage.roll.all_gone()
+        assert psutil.Process().children() == []
+
 
 class TestManyAtOnce:
+    async def test_each_turn_has_a_guardian_of_its_own_which_is_gone_after_it(self, stage: Stage) -> None:
+        with fail_after(20):
+            for _ in range(2):
+                end = await supervise(stage.spec(stage.bash("echo $PPID")), timeout_s=LONG_S)
+                assert end.reason is EndReason.EXITED
+                assert psutil.Process().children() == []
+        first, second = stage.out().split()
+        assert first != second
+
     async def test_sixty_four(self, stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
         ends = {}
 
@@ -794,15 +840,15 @@ class TestManyAtOnce:
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Of many that start together, the event loop hears one after the other."""
-        messages = Guardian.messages
+        receive = BufferedByteReceiveStream.receive_until
 
-        async def late(guardian: Guardian) -> AsyncGenerator[dict[str, object]]:
-            async for message in messages(guardian):
-                if message["event"] == "started":
-                    await stage.roll.present()
-                yield message
+        async def late(stream: BufferedByteReceiveStream, delimiter: bytes, max_bytes: int) -> bytes:
+            message = await receive(stream, delimiter, max_bytes)
+            if b'"started"' in message:
+                await stage.roll.present()
+            return message
 
-        monkeypatch.setattr(Guardian, "messages", late)
+        monkeypatch.setattr(BufferedByteReceiveStream, "receive_until", late)
         still = Clocks(read=lambda: Reading(awake_s=1.0, passed_s=1.0))
         agent = stage.python(
             "import time; time.sleep(0.5); from present import present; c = present(); time.sleep(600)"

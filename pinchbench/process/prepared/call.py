@@ -1,25 +1,10 @@
-"""The guardian whose jobs are forks of a process that has imported what they need.
-
-Run as `python -s -P -X utf8 prepared.py FD LEVEL MODULE`; FD and LEVEL are those of `guardian.py`, and so are the lines that
-go both ways. MODULE is imported and its `prepare` called, once. For each job this process forks a guardian, which reads
-the job, forks again, and has `main(argument, channel)` of the module called there with the job's only argument. So the
-process that is forked has seen no job: what one job holds is in no other's memory.
-
-`channel` is a socket on which the fork, and nobody else, can send its answer. On Linux the kernel says which process
-has sent each byte, and only the fork's own count; it can't be opened by another process through `/proc`, and no program
-that the fork starts inherits it. The answer is read up to the moment in which the fork has ended by itself, before the
-rest of its tree is ended, and stands in the report as `answer`.
-
-The fork leads a session of its own, has the environment, the files and the folder of the job, and the signals of a
-program that has just been started. It is killed when its guardian dies.
-"""
+"""The guardian that forks, and its fork."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import fcntl
-import gc
 import importlib
 import os
 import resource
@@ -32,24 +17,15 @@ import traceback
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from pinchbench.process.guardian import (
-    MARKER,
-    Guardian,
-    Job,
-    Line,
-    Tree,
-    become_subreaper,
-    leave_stopping_to_the_runner,
-    run_limited,
-)
+from pinchbench.process.guardian.guard import Guardian, leave_stopping_to_the_runner
+from pinchbench.process.guardian.line import Job, Line
+from pinchbench.process.guardian.tree import MARKER, become_subreaper
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
 RUNNER = "PINCHBENCH_RUNNER"
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-ADDR_NO_RANDOMIZE = 0x0040000  # linux/personality.h
-ASK_PERSONALITY = 0xFFFFFFFF
 CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 ANSWER_BYTES = 4 * 1024 * 1024  # 500 criteria of 200 characters, some traceback: far below
 READ_BYTES = 64 * 1024
@@ -119,7 +95,7 @@ class ForkingGuardian(Guardian):
     """Starts a job by a fork."""
 
     def __init__(self, line: Line, settings: dict[str, float], module: Prepared) -> None:
-        """One job's."""
+        """`module` is what the job is a call of."""
         super().__init__(line, settings)
         self._module = module
         self._channel = Channel()
@@ -151,7 +127,6 @@ class ForkingGuardian(Guardian):
             usual_signals()
             channel = keep_only(self._channel.theirs.detach())
             take_environment(job.env)
-            gc.enable()
             self._module.main(job.argv[0], channel)
         except BaseException:  # noqa: BLE001 - nobody is there to raise it to
             traceback.print_exc()
@@ -209,43 +184,6 @@ def take_environment(env: dict[str, str]) -> None:
     time.tzset()
 
 
-def fix_addresses() -> None:
-    """Start this program again with its memory at the same addresses each time, where the system allows it.
-
-    Before Python 3.12 the hash of None, and so the order of a set, depends on them.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    personality = LIBC.personality(ASK_PERSONALITY)
-    if personality == -1 or personality & ADDR_NO_RANDOMIZE:
-        return
-    if LIBC.personality(personality | ADDR_NO_RANDOMIZE) != -1:
-        os.execv(sys.executable, sys.orig_argv)  # noqa: S606
-
-
-def next_has_come(connection: socket.socket) -> bool:
-    """Wait until there is something to read. False when the runner is gone."""
-    try:
-        return bool(connection.recv(1, socket.MSG_PEEK))
-    except OSError:
-        return False
-
-
-def serve(fd: int, module: Prepared | str, *, subreaper: bool) -> int:
-    """Be the guardian of one job; return its exit code. `module` may be the reason why there is none."""
-    subreaper = subreaper and become_subreaper()
-    line = Line(fd)
-    job = line.next_job()
-    if job is None:
-        return 0
-    if isinstance(module, str):
-        line.say(event="failed", message=module)
-        return 0
-    report = run_limited(ForkingGuardian(line, job.settings, module), job, subreaper=subreaper)
-    line.say(**report)
-    return int(bool(report.get("survivors")))
-
-
 def prepare(name: str) -> Prepared | str:
     """Import a module and prepare it; where that can't be done, say why."""
     try:
@@ -257,8 +195,7 @@ def prepare(name: str) -> Prepared | str:
 
 
 def main() -> None:
-    """Entry point: see the module's docstring."""
-    fix_addresses()
+    """Entry point: see the package's docstring."""
     fd, level, name = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     os.set_inheritable(fd, False)
     leave_stopping_to_the_runner()
@@ -266,26 +203,11 @@ def main() -> None:
     module = prepare(name)
     sys.argv = [name.rpartition(".")[2]]
     sys.modules["__main__"] = ModuleType("__main__")  # what a job can look at is not this program
-    gc.collect()
-    gc.freeze()  # so that the forks share these pages
-    gc.disable()  # guardians of one job make little that has to be collected
-    connection = socket.socket(fileno=fd)
-    while next_has_come(connection):
-        guardian = os.fork()
-        if guardian == 0:
-            os._exit(serve(fd, module, subreaper=subreaper))
-        _, status = os.waitpid(guardian, 0)
-        if status:  # somebody has killed it: what it kept has fallen to this process
-            kill_all(guardian, subreaper=subreaper)
-            return
-
-
-def kill_all(guardian: int, *, subreaper: bool) -> None:
-    """End what a dead guardian has left."""
-    line_fd, _ = socket.socketpair()
-    limits = dict.fromkeys(("grace_s", "orphan_grace_s", "sweep_s", "output_limit_bytes", "max_processes"), 0.0)
-    Guardian(Line(line_fd.fileno()), limits).kill(Tree(guardian, subreaper=subreaper))
-
-
-if __name__ == "__main__":
-    main()
+    line = Line(fd)
+    job = line.read_job()
+    if job is None:
+        return
+    if isinstance(module, str):
+        line.say(event="failed", message=module)
+    else:
+        line.say(**ForkingGuardian(line, job.settings, module).run(job, subreaper=subreaper))

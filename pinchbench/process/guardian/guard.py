@@ -1,0 +1,206 @@
+"""Waits for the agent's end, the runner's word or the runner's end, and then ends the tree."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import sys
+import time
+
+from pinchbench.process.guardian.line import Job, Line
+from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper, command_line, spawn
+
+OUTPUT_CHECK_S = 0.25  # how often the size of the output files is looked at; two fstat calls
+COUNT_CHECK_S = 0.25  # how often processes are counted where their number is limited; some milliseconds
+KILL_ROUND_S = 0.02  # how long one round of SIGKILL may take to show
+KILL_LIMIT_S = 5.0  # a process in uninterruptible sleep can't be killed; give up on it then, and say so
+MAX_NAMED = 20  # how many leftovers are named in the report
+
+
+def go_first() -> None:
+    """Run before everybody else whenever there is something to do; the children don't. Where the system allows it.
+
+    Thousands of processes that fork, each in a session of its own, leave an ordinary process no time to count and to
+    end them. Only root may do this, and only root's processes are not held back by RLIMIT_NPROC.
+    """
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+
+
+def output_size() -> int:
+    """Bytes in the files that stdout and stderr go to."""
+    total = 0
+    for fd in (1, 2):
+        info = os.fstat(fd)
+        if stat.S_ISREG(info.st_mode):
+            total += info.st_size
+    return total
+
+
+class Guardian:
+    """Owns the tree of one job."""
+
+    def __init__(self, line: Line, settings: dict[str, float]) -> None:
+        """`line` leads to the runner; `settings` are the job's."""
+        self._line = line
+        self._grace_s = settings["grace_s"]
+        self._orphan_grace_s = settings["orphan_grace_s"]
+        self._sweep_s = settings["sweep_s"]
+        self._output_limit = settings["output_limit_bytes"]
+        self._max_processes = settings["max_processes"]
+        self._counted_at = time.monotonic()
+        self._reason = "exited"
+
+    def start(self, job: Job) -> int:
+        """Start what the job says and return its process id. Raises OSError when that can't be done."""
+        return spawn(job.argv, job.env)
+
+    def take_answer(self, *, is_over: bool) -> dict[str, object]:
+        """What the report says beside the end, asked for before the rest of the tree is ended.
+
+        `is_over` says whether what was started has ended by itself.
+        """
+        del is_over
+        return {}
+
+    def is_crowded(self, tree: Tree) -> bool:
+        """Whether the tree has more processes than it may, looked at now and then."""
+        if not self._max_processes or time.monotonic() < self._counted_at + COUNT_CHECK_S:
+            return False
+        self._counted_at = time.monotonic()
+        return tree.size() > self._max_processes
+
+    def watch(self, tree: Tree) -> float:
+        """Wait until the tree has to go. Returns the clock time at which SIGKILL is due."""
+        while tree.reap() and tree.status is None:
+            word = self._line.wait(OUTPUT_CHECK_S)
+            if word is None and output_size() > self._output_limit:
+                word = "output_limit"
+            if word is None and self.is_crowded(tree):
+                word = "process_limit"
+            if word is None:
+                continue
+            tree.reap()
+            if tree.status is None:  # else it ended by itself just before the word came
+                self._reason = "stopped" if word in ("stop", "kill") else word
+                if word not in ("kill", "process_limit"):
+                    tree.signal(tree.pid, signal.SIGTERM)
+            match word:
+                case "kill" | "process_limit":  # what multiplies gets no grace to do so
+                    return time.monotonic()
+                case "orphaned":
+                    return time.monotonic() + self._orphan_grace_s
+                case _:
+                    return time.monotonic() + self._grace_s
+        return time.monotonic() + self._sweep_s
+
+    def end(self, tree: Tree, due: float) -> tuple[list[dict[str, object]], int]:
+        """End whoever is left. Returns those who outlived the agent and how many had to be killed."""
+        leftovers: list[dict[str, object]] = []
+        swept = False
+        while tree.alive():
+            if tree.status is not None and not swept:
+                swept = True
+                due = min(due, time.monotonic() + self._sweep_s)
+                for pid in tree.living():
+                    leftovers.append({"pid": pid, "command": command_line(pid)})
+                    if self._sweep_s:
+                        tree.signal(pid, signal.SIGTERM)
+            left_s = due - time.monotonic()
+            if left_s <= 0:
+                return leftovers, self.kill(tree)
+            word = self._line.wait(min(left_s, OUTPUT_CHECK_S))
+            # the grace is for last words, not for filling the disk or the process table
+            if output_size() > 2 * self._output_limit or self.is_crowded(tree):
+                word = "kill"
+            match word:
+                case "kill":
+                    due = time.monotonic()
+                case "orphaned":
+                    due = min(due, time.monotonic() + self._orphan_grace_s)
+        return leftovers, 0
+
+    def kill(self, tree: Tree) -> int:
+        """SIGKILL for everybody, for at most `KILL_LIMIT_S`; returns how many there were."""
+        killed: set[int] = set()
+        limit = time.monotonic() + KILL_LIMIT_S
+        while tree.alive() and time.monotonic() < limit:
+            # Stopped first: a stopped process neither forks nor reaps, so the list holds still. By group first:
+            # one that forks and ends all the time is another process whenever its turn comes.
+            stopped: dict[int, int] = {}
+            while time.monotonic() < limit:
+                fresh = {pid: group for pid, group in tree.living().items() if pid not in stopped}
+                if not fresh:
+                    break
+                tree.signal_groups(set(fresh.values()), signal.SIGSTOP)
+                for pid in fresh:
+                    tree.signal(pid, signal.SIGSTOP)
+                stopped |= fresh
+            tree.signal_groups(set(stopped.values()), signal.SIGKILL)
+            for pid in stopped:
+                tree.signal(pid, signal.SIGKILL)
+            killed |= stopped.keys()
+            self._line.wait(KILL_ROUND_S)
+        return len(killed)
+
+    def run(self, job: Job, *, subreaper: bool) -> dict[str, object]:
+        """Start the agent, see it through, and return what is to be reported."""
+        if self._max_processes:
+            go_first()
+        started_at = time.monotonic()
+        try:
+            pid = self.start(job)
+        except OSError as error:
+            return {"event": "failed", "errno": error.errno, "message": f"{error.strerror}: {job.argv[0]}"}
+        except ValueError as error:  # what no system takes, such as a NUL
+            return {"event": "failed", "message": str(error)}
+        self._line.say(event="started", pid=pid, at=started_at)
+        tree = Tree(pid, subreaper=subreaper, marker=job.env[MARKER])
+        leftovers: list[dict[str, object]] = []
+        answer: dict[str, object] = {}
+        killed = 0
+        ran_s = 0.0
+        try:
+            due = self.watch(tree)
+            answer = self.take_answer(is_over=tree.status is not None)
+            ran_s = time.monotonic() - started_at - self._line.asleep_s
+            leftovers, killed = self.end(tree, due)
+        finally:
+            if tree.alive():
+                killed += self.kill(tree)
+        duration_s = time.monotonic() - started_at - self._line.asleep_s
+        return {
+            **answer,
+            "event": "ended",
+            "reason": self._reason,
+            "exit_code": os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None,
+            "ran_s": round(ran_s, 3),
+            "duration_s": round(duration_s, 3),
+            "asleep_s": round(self._line.asleep_s, 3),
+            "leftovers": leftovers[:MAX_NAMED],
+            "killed": killed,
+            "survivors": list(tree.living()) if tree.alive() else [],
+            "cpu_s": round(tree.cpu_s, 3),
+            "peak_rss_bytes": tree.peak_rss_bytes,
+            "level": "guardian" if subreaper else "session",
+        }
+
+
+def leave_stopping_to_the_runner() -> None:
+    """Ignore a Ctrl-C on the terminal and a service manager's SIGTERM."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def main() -> None:
+    """Entry point: see the package's docstring."""
+    fd = int(sys.argv[1])
+    os.set_inheritable(fd, False)
+    leave_stopping_to_the_runner()
+    subreaper = sys.argv[2] == "guardian" and become_subreaper()
+    line = Line(fd)
+    if (job := line.read_job()) is not None:
+        line.say(**Guardian(line, job.settings).run(job, subreaper=subreaper))

@@ -1,0 +1,142 @@
+"""A process tree, as the process that owns it sees and ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import sys
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+MARKER = "PINCHBENCH_TRIAL"
+
+
+def become_subreaper() -> bool:
+    """Make orphaned descendants fall to this process. False where the system can't."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes  # noqa: PLC0415 - costs 10 ms that other systems need not pay
+
+    try:
+        return int(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0
+    except (OSError, AttributeError):
+        return False
+
+
+def spawn(argv: list[str], env: dict[str, str]) -> int:
+    """Start `argv` in a session of its own with default signals. Raises OSError when it can't be executed."""
+    # All of them: Python ignores two of its own, and who started the runner may have had others ignored.
+    usual = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    places = [argv[0]] if "/" in argv[0] else [f"{place}/{argv[0]}" for place in os.get_exec_path(env)]
+    failure: OSError | None = None
+    for program in places:
+        try:
+            # a third of what it costs to fork this process
+            return os.posix_spawn(program, argv, env, setsid=True, setsigmask=(), setsigdef=usual)
+        except OSError as error:
+            # one that is there but can't be executed says more than the places where there is none
+            if failure is None or isinstance(failure, FileNotFoundError | NotADirectoryError):
+                failure = error
+    code = failure.errno if failure is not None and failure.errno else errno.ENOENT
+    raise OSError(code, os.strerror(code), argv[0])
+
+
+class Tree:
+    """The agent and everyone it started. Collects exit status, CPU time and peak memory while reaping."""
+
+    def __init__(self, pid: int, *, subreaper: bool, marker: str = "") -> None:
+        """`pid` is the agent's, a child of this process; without a subreaper its kin are known by `marker`."""
+        self.pid = pid
+        self._marker = marker
+        self.status: int | None = None
+        self.cpu_s = 0.0
+        self.peak_rss_bytes = 0
+        self._subreaper = subreaper
+
+    def reap(self) -> bool:
+        """Collect the dead. True while the guardian still has children."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self.pid:
+                self.status = status
+            self.cpu_s += usage.ru_utime + usage.ru_stime
+            unit = 1 if sys.platform == "darwin" else 1024
+            self.peak_rss_bytes = max(self.peak_rss_bytes, usage.ru_maxrss * unit)
+
+    def alive(self) -> bool:
+        """Whether anybody of the tree lives."""
+        return self.reap() or (not self._subreaper and bool(self.living()))
+
+    def living(self) -> dict[int, int]:
+        """The living processes of the tree with their process groups, zombies left out."""
+        return _descendants(os.getpid()) if self._subreaper else _marked(self._marker)
+
+    def size(self) -> int:
+        """How many processes the tree has; zombies that nobody has reaped take up room too."""
+        return len(_descendants(os.getpid(), zombies=True) if self._subreaper else _marked(self._marker))
+
+    def signal(self, pid: int, number: int) -> None:
+        """Send a signal; a process that has gone meanwhile is fine."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+    def signal_groups(self, groups: set[int], number: int) -> None:
+        """Send a signal to whole process groups of the tree: it reaches the child of a fork that is under way."""
+        for group in groups - {0, 1, os.getpgrp()}:  # of a group that can't be seen from here, 0 is told
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, number)
+
+
+def _descendants(root: int, *, zombies: bool = False) -> dict[int, int]:
+    parents: dict[int, list[int]] = {}
+    groups: dict[int, int] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib is slow to import
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - pathlib is slow to import
+                text = file.read()
+        except OSError:
+            continue
+        # the command name may hold spaces and parentheses: fields are counted from its last ")"
+        fields = text[text.rindex(b")") + 2 :].split(b" ")
+        state, parent, threads = fields[0], fields[1], int(fields[17])
+        # a program whose first thread has ended looks like a zombie, but has other threads that live on
+        if zombies or state not in (b"Z", b"X") or threads > 1:
+            parents.setdefault(int(parent), []).append(int(name))
+            groups[int(name)] = int(fields[2])
+    found: dict[int, int] = {}
+    queue = [root]
+    while queue:
+        children = parents.get(queue.pop(), [])
+        found.update((child, groups[child]) for child in children)
+        queue += children
+    return found
+
+
+def _marked(mine: str) -> dict[int, int]:
+    import psutil  # noqa: PLC0415 - only where there is no subreaper
+
+    found = {}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid in (os.getpid(), os.getppid()) or process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            if process.environ().get(MARKER) == mine:
+                found[process.pid] = os.getpgid(process.pid)
+    return found
+
+
+def command_line(pid: int) -> str:
+    """The command line of a process, cut; empty where it can't be read."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+            return file.read(400).replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
