@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -43,6 +44,7 @@ BODIES = "bodies.jsonl"
 COMPARED = (Isolation.PRIVATE, Isolation.GATEWAY)
 SHOWN = 12  # differences
 WHOLE = "-"
+AROUND = 200  # characters shown of a request, before and after where it differs
 LOOK_S = 0.5
 OPENCLAW = "openclaw"  # how the titles begin that its processes give themselves
 SANITY = "task_00_sanity"
@@ -196,6 +198,15 @@ def parts(folder: Path, release: str, names: list[str], *, suite: str, trials: i
         f"OpenClaw {release}, CPU seconds, {trials} × {suite} through a gateway, one slot, medians of {rounds} rounds"
     )
     print_table(title, columns, rows, note=machine())
+    for name, runs in played.items():
+        pairs = ((one, other) for run in runs for one, other in zip(usual, run.received, strict=False) if one != other)
+        for one, other in islice(pairs, 1):
+            at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
+            print(
+                f"{name}, the first difference:",
+                *(text[max(0, at - AROUND) : at + AROUND] for text in (one, other)),
+                sep="\n",
+            )
 
 
 def differing(usual: list[str], received: list[str]) -> int:
