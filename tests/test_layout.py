@@ -79,10 +79,19 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "ask",
         "question",
     ),
+    # a guardian and a process that forks them are tested whole: test_guardian.py, test_prepared.py, test_supervise.py
     "process": (
+        "guardian_link",
         "memory",
         "output",
+        "prepared_process",
     ),
+    "process/guardian": (
+        "guard",
+        "line",
+        "tree",
+    ),
+    "process/prepared": ("call",),
     "report": (
         "caused_by_agent",
         "lines",
@@ -120,6 +129,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     "runner": (
         "bench",
         "clean",
+        "control",
         "finish",
         "graders",
         "handover",
@@ -129,6 +139,8 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "prepare",
         "provenance",
         "regrade",
+        "run_folders",
+        "set_up",
     ),
     "runner/doctor": (
         "calls",

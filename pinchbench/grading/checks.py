@@ -15,7 +15,7 @@ from anyio import from_thread, to_thread
 from pinchbench.grading.check_place import REMOVE_LIMIT_S, open_place
 from pinchbench.model import CheckGrade, Ungraded
 from pinchbench.openclaw.disk import find_full, is_disk_full
-from pinchbench.process.guardian_link import FIXED
+from pinchbench.process.prepared_process import FIXED
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
 from pinchbench.results.transcript_lines import writable
 from pinchbench.snapshot.archive import ArchiveLostError

@@ -58,6 +58,9 @@ def gateway_config(
         },
         "agents": {"defaults": {"maxConcurrent": slots}},
         "cron": {"enabled": False},
+        # Its heartbeat may abort a turn whose model or tool is silent for minutes. Only the trial's limit should, as in
+        # an embedded turn, where this never runs; what else it records, nobody reads.
+        "diagnostics": {"enabled": False},
         "models": {"providers": dict(providers)},
     }
     if not watch_skills:

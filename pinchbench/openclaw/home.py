@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 # Tools that reach beyond the trial: other sessions, other agents, the user's channels, later times.
 DENIED_TOOLS = ("message", "sessions_spawn", "sessions_send", "cron", "gateway", "nodes")
-# From here on OpenClaw brings what was said in other conversations into a new one, unless it is told not to.
-RECALL_SINCE = (2026, 9)
+# From here on OpenClaw recalls other conversations in a new one, and in a gateway reviews long turns afterwards to write
+# skills for later sessions: calls of the model beside the trials, and one trial's lessons in the prompts of others.
+LEARNS_SINCE = (2026, 9)
 LOG = "openclaw.log"  # of a home, below its root
 STATE = "state"  # of a home, below its root
 PLACEHOLDER_KEY = "pinchbench-placeholder"
@@ -121,6 +122,7 @@ class PrivateHome:
             "TMPDIR": str(self.root / "tmp"),
             "NO_COLOR": "1",
             "OPENCLAW_NO_RESPAWN": "1",  # one Node less a turn
+            "OPENCLAW_TRAJECTORY": "0",  # its second record of each turn, with the whole prompt, that nobody reads
         }
 
     def place(self, workspace: Path, attempt: int) -> Path:
@@ -215,8 +217,9 @@ def private_config(
         "logging": {"file": str(workspace.parent / LOG)},  # else where the next trial could read it
         "update": {"checkOnStart": False},
     }
-    if release_key(release)[: len(RECALL_SINCE)] >= RECALL_SINCE:
+    if release_key(release)[: len(LEARNS_SINCE)] >= LEARNS_SINCE:
         config["memory"] = {"search": {"rememberAcrossConversations": False}}
+        config["skills"] = {"workshop": {"autonomous": {"mode": "off"}}}
     config = merge(user.config, config)
     if provider is not None:
         name, entry = provider

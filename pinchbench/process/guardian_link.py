@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from pinchbench.process.supervise import ProcessSpec
 
 GUARDIAN = Path(__file__).with_name("guardian") / "__main__.py"
-PREPARED = Path(__file__).with_name("prepared") / "__main__.py"
-# What each start of Python would choose anew or take from the user's settings is the same for each call.
-FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 MESSAGE_BYTES = 64 * 1024 * 1024  # the answer of a call, of which JSON may make six times as much, and the report
 
 
@@ -101,10 +98,8 @@ class GuardianLink:
                 self.ended.set()
 
 
-def guardian_command(spec: ProcessSpec, level: str, fd: int) -> list[str]:
+def guardian_command(level: str, fd: int) -> list[str]:
     """What starts a guardian. Nothing of the trial stands in it: an agent may end processes by such words."""
-    if spec.prepared:  # `-I` without `-E`: the hash seed can only be set by a variable, and no others are there
-        return [sys.executable, "-s", "-P", "-X", "utf8", str(PREPARED), str(fd), level, spec.prepared]
     # psutil, which the weaker level needs, lives in site-packages
     options = ["-I", "-S"] if level == "guardian" else ["-I"]
     return [sys.executable, *options, str(GUARDIAN), str(fd), level]
@@ -112,13 +107,14 @@ def guardian_command(spec: ProcessSpec, level: str, fd: int) -> list[str]:
 
 def guardian_env(spec: ProcessSpec) -> dict[str, str]:
     """The environment of the guardian itself: by it what a runner has left is found."""
-    return {MARKER: spec.marker, RUNNER: identity(), **(FIXED if spec.prepared else {})}
+    return {MARKER: spec.marker, RUNNER: identity()}
 
 
 def _job(spec: ProcessSpec, *, gap_s: float) -> bytes:
     """The job as a guardian reads it: a line in which each byte of a word is a character."""
     env = {**spec.env, MARKER: spec.marker, RUNNER: identity()}
     words = {
+        "cwd": str(spec.cwd),
         "argv": [_characters(word) for word in spec.argv],
         "env": {_characters(name): _characters(value) for name, value in env.items()},
     }

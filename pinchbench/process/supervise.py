@@ -30,6 +30,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pinchbench.process.awake import AwakeTimer, Clocks
 from pinchbench.process.guardian_link import GuardianLink, guardian_command, guardian_env
 from pinchbench.process.leftovers import end_marked
+from pinchbench.process.prepared_process import prepared_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -207,7 +208,6 @@ class _Turn:
         does not.
         """
         link, spec = self._link, self._spec
-        command, env = guardian_command(spec, self.level, link.theirs.fileno()), guardian_env(spec)
         try:
             with fail_after(math.inf) as limit:  # `_watch` sets its deadline: only awake time counts
                 async with create_task_group() as group:
@@ -215,17 +215,20 @@ class _Turn:
                     try:
                         # one that has ended can't be killed, and anyio tells so
                         with suppress(ProcessLookupError), self._guarded, _open_files(spec) as (stdin, stdout, stderr):
-                            await run_process(
-                                command,
-                                stdin=stdin,
-                                stdout=stdout,
-                                stderr=stderr,
-                                cwd=spec.cwd,
-                                env=env,
-                                pass_fds=(link.theirs.fileno(),),
-                                start_new_session=True,
-                                check=False,
-                            )
+                            if spec.prepared:
+                                await self._call(stdin, stdout, stderr)
+                            else:
+                                await run_process(
+                                    guardian_command(self.level, link.theirs.fileno()),
+                                    stdin=stdin,
+                                    stdout=stdout,
+                                    stderr=stderr,
+                                    cwd=spec.cwd,
+                                    env=guardian_env(spec),
+                                    pass_fds=(link.theirs.fileno(),),
+                                    start_new_session=True,
+                                    check=False,
+                                )
                     except (OSError, ValueError) as error:  # no room for another process, no such folder or file
                         link.failure = {"message": str(error)}
                     finally:
@@ -233,6 +236,13 @@ class _Turn:
                 await checkpoint_if_cancelled()  # the shield above has held this back
         except TimeoutError:
             self._timed_out = True
+
+    async def _call(self, *standard: BinaryIO) -> None:
+        """The same with a guardian that is forked from a process that is kept."""
+        spec, link = self._spec, self._link
+        async with prepared_process(spec.prepared, level=self.level, marker=spec.marker) as process:
+            if not await process.call([link.theirs.fileno(), *(file.fileno() for file in standard)]):
+                await process.end(kill=True)
 
     async def _watch(self, limit: CancelScope, timeout_s: float) -> None:
         """Let the deadline pass when the time is up, and have the tree ended whatever ends the turn."""

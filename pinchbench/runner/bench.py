@@ -18,6 +18,7 @@ from pinchbench.events import RunBegan, TrialAhead
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model import Usage
 from pinchbench.openclaw.command import model_slug
+from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.results.records import Record, RunFinished, TrialFinished
 from pinchbench.results.store import RunFiles
 from pinchbench.runner.audience import Audience, Observer
@@ -99,6 +100,7 @@ async def run_prepared(
         with closing(audience), closing(interrupt):
             async with open_run_folders(files, prepared.config.run_root, run_id=run_id, journal=journal) as folders:
                 async with (
+                    keep_prepared(),  # for checks
                     create_task_group() as gateways,
                     _scripted(prepared.config) as scripted,
                     AsyncExitStack() as stack,

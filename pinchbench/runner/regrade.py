@@ -20,6 +20,7 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import DEMO_MODELS
 from pinchbench.model import GradingType
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
+from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.results.altered import refuse_altered
 from pinchbench.results.attempts import trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
@@ -111,6 +112,7 @@ async def _run(
             judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
         if interrupt.signal is not None:
             raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
+        await stack.enter_async_context(keep_prepared())
         audience.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
         grader = Grader(judge=judge, scratch=folder.parent / CHECKS, secrets=plan.secrets)
         given = await _grade(plan, grader, journal, interrupt=interrupt, audience=audience, redactor=redactor)

@@ -18,6 +18,7 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.limits import DEFAULT_RUN_ROOT
 from pinchbench.model import Grade, GradingType, Part, Rehearsed, Task, TrialKey, Ungraded
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
+from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.results.evidence import Evidence
 from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.judging import open_judge
@@ -151,9 +152,7 @@ async def _rehearse(
 ) -> None:
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     homes = folder / HOMES
-    async with (
-        _judge(judge, openclaw, homes / "judge", folder.name) as asked,
-    ):
+    async with keep_prepared(), _judge(judge, openclaw, homes / "judge", folder.name) as asked:
         secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
         redactor = Redactor(secrets)
         make_grader = partial(Grader, scratch=folder.parent / CHECKS, secrets=secrets, checks=os.cpu_count() or 1)

@@ -7,8 +7,13 @@ ones cost; CPU time is that of the runner and of all it started, as the system c
 waited for. Then it plays a suite in each isolation and compares the trials: the shape of the transcripts (who spoke,
 which tools were called, how each turn ended), the files in the workspaces, and the scores. `--suite none` leaves that out.
 
-`--without skills,cron` leaves sections out of the gateway's config one at a time, instead of all this: what does each save,
-and does the model receive the same without it? Bodies of requests are compared whole, with ids, dates and folders masked.
+`--without diagnostics,skills.load [--rounds 3]` instead leaves parts of what a gateway is given out, one at a time and in
+turn with the whole: paths in its config, or variables in its environment. What does each save, and does the model receive
+the same without it? Bodies of requests are compared whole, with ids, dates and folders masked. `--suite`, here the
+sanity task unless it is given, is played `--trials` times each round. `--without all` leaves out what
+`recorded.py` calls so.
+
+`--memory 500` instead plays the sanity task that often through one gateway, and prints its memory as the trials go by.
 """
 
 from __future__ import annotations
@@ -22,24 +27,43 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench.measure import machine, print_table
+import psutil
+
+from bench.measure import Spread, machine, print_table
 from pinchbench.limits import Isolation
 
 FEW = 2
 BODIES = "bodies.jsonl"
 COMPARED = (Isolation.PRIVATE, Isolation.GATEWAY)
 SHOWN = 12  # differences
+WHOLE = "-"
+AROUND = 200  # characters shown of a request, before and after where it differs
+LOOK_S = 0.5
+OPENCLAW = "openclaw"  # how the titles begin that its processes give themselves
+SANITY = "task_00_sanity"
+ROWS = 10  # of a table of a gateway's memory
 RECORDED = str(Path(__file__).with_name("recorded.py"))
 # What differs between two runs of the same: run, attempt and session ids, ports, tokens, dates and folders.
 OWN = re.compile(
     r"isolation-\w+/\w+|\d{8}-\d{6}-[0-9a-f]{4}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|_\d{13}\b|127\.0\.0\.1:\d+"
     r"|\d{4}-\d\d-\d\dT[\d:.]+Z?|\w{3} \d{4}-\d\d-\d\d \d\d:\d\d"
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """A gateway at one moment: its own CPU time with that of the processes it has waited for, and its memory."""
+
+    trials: int  # that have ended
+    cpu_s: float
+    rss_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,10 +75,53 @@ class Played:
     result: dict[str, Any]
     folder: Path
     received: list[str]  # by the model, in order
+    samples: list[Sample]  # of its gateway, where it had one
+
+    @property
+    def agents_s(self) -> list[float]:
+        """The CPU time of each trial's own processes."""
+        return [run["cpu_s"] for task in self.result["tasks"] for run in task["runs"]]
+
+    @property
+    def gateway_s(self) -> float:
+        """The gateway's CPU time for one trial, after the first."""
+        first, last = next(one for one in self.samples if one.trials), self.samples[-1]
+        return (last.cpu_s - first.cpu_s) / (last.trials - first.trials)
+
+    @property
+    def setup_s(self) -> float:
+        """The gateway's CPU time until the first trial has ended, without what a later one takes."""
+        return next(one.cpu_s for one in self.samples if one.trials) - self.gateway_s
 
 
-def play(folder: Path, isolation: Isolation, release: str, *options: str, without: str = "-") -> Played:
-    """Run the program as a user does, to its end; `without` is a section that its gateway's config does not get."""
+class GatewayWatch:
+    """Looks at the gateway of a run: that of OpenClaw's processes which lives before any trial's."""
+
+    def __init__(self, runner: int, results: Path) -> None:
+        self._runner = psutil.Process(runner)
+        self._results = results
+        self._gateway: psutil.Process | None = None
+        self.samples: list[Sample] = []
+
+    def look(self) -> None:
+        """Take a sample, unless there is no gateway (yet, or any more)."""
+        try:
+            if self._gateway is None:
+                below = self._runner.children(recursive=True)
+                self._gateway = next((one for one in below if one.name().startswith(OPENCLAW)), None)
+                return
+            times, rss_bytes = self._gateway.cpu_times(), self._gateway.memory_info().rss
+        except psutil.Error:
+            self._gateway = None  # it was another, of the set-up
+            return
+        journals = [path.read_bytes() for path in self._results.glob("*/journal.jsonl")]
+        trials = sum(journal.count(b'"type":"outcome"') for journal in journals)
+        cpu_s = times.user + times.system + times.children_user + times.children_system
+        self.samples.append(Sample(trials=trials, cpu_s=cpu_s, rss_bytes=rss_bytes))
+
+
+def play(folder: Path, isolation: Isolation, release: str, *options: str, without: str = WHOLE) -> Played:
+    """Run the program as a user does, to its end; `without` is what its gateway is not given."""
     place = Path(tempfile.mkdtemp(dir=folder))
     argv = [
         sys.executable,
@@ -75,7 +142,11 @@ def play(folder: Path, isolation: Isolation, release: str, *options: str, withou
             os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, file.fileno(), 1), (os.POSIX_SPAWN_DUP2, errors.fileno(), 2)],
         )
-        _, status, usage = os.wait4(pid, 0)
+        watch = GatewayWatch(pid, place / "results")
+        while not (ended := os.wait4(pid, os.WNOHANG))[0]:
+            watch.look()
+            time.sleep(LOOK_S)
+    _, status, usage = ended
     if os.waitstatus_to_exitcode(status) not in (0, 5):  # 5: what needs a judge stays ungraded
         raise SystemExit((place / "err.txt").read_text(encoding="utf-8"))
     result = json.loads(out.read_text(encoding="utf-8"))
@@ -86,6 +157,7 @@ def play(folder: Path, isolation: Isolation, release: str, *options: str, withou
         result=result,
         folder=journal.parent,
         received=[OWN.sub("…", line) for line in (place / BODIES).read_text(encoding="utf-8").splitlines()],
+        samples=watch.samples,
     )
 
 
@@ -94,8 +166,7 @@ def costs(folder: Path, release: str, trials: int) -> None:
     rows = []
     for isolation in COMPARED:
         few, many = (
-            play(folder, isolation, release, "--suite=task_00_sanity", f"--runs={count}")
-            for count in (FEW, FEW + trials)
+            play(folder, isolation, release, f"--suite={SANITY}", f"--runs={count}") for count in (FEW, FEW + trials)
         )
         further = (many.cpu_s - few.cpu_s) / trials
         setup = few.cpu_s - FEW * further
@@ -104,23 +175,59 @@ def costs(folder: Path, release: str, trials: int) -> None:
     print_table(title, ("isolation", "set-up CPU s", "CPU s a trial", "wall s a trial"), rows, note=machine())
 
 
-def sections(folder: Path, release: str, names: list[str], trials: int) -> None:
-    """Print what a gateway's trials cost without each of these sections of its config, and what the model then receives."""
-    rows = []
-    usual: list[str] = []
-    for without in ("-", *names):
-        few, many = (
-            play(folder, Isolation.GATEWAY, release, "--suite=task_00_sanity", f"--runs={count}", without=without)
-            for count in (FEW, FEW + trials)
+def parts(folder: Path, release: str, names: list[str], *, suite: str, trials: int, rounds: int) -> None:
+    """Print what a gateway's trials cost without each of these parts, and how many requests differ without it."""
+    played: dict[str, list[Played]] = {name: [] for name in (WHOLE, *names)}
+    for _ in range(rounds):
+        for name, runs in played.items():
+            options = (f"--suite={suite}", f"--runs={trials}")
+            runs.append(play(folder, Isolation.GATEWAY, release, *options, without=name))
+    usual = played[WHOLE][0].received
+    rows = [
+        (
+            "as it is" if name == WHOLE else f"without {name}",
+            Spread.of([run.setup_s for run in runs]).text(1),
+            Spread.of([median(run.agents_s) for run in runs]).text(),
+            Spread.of([run.gateway_s for run in runs]).text(),
+            " ".join(f"{differing(usual, run.received)}" for run in runs) + f" of {len(usual)}",
         )
-        usual = usual or many.received
-        further = (many.cpu_s - few.cpu_s) / trials
-        differing = sum(one != other for one, other in zip(usual, many.received, strict=False))
-        differing += abs(len(usual) - len(many.received))
-        figures = (f"{few.cpu_s - FEW * further:.1f}", f"{further:.2f}", f"{differing} of {len(usual)}")
-        rows.append((f"without {without}" if without != "-" else "as it is", *figures))
-    title = f"OpenClaw {release}, the sanity task through a gateway, one slot"
-    print_table(title, ("config", "set-up CPU s", "CPU s a trial", "requests that differ"), rows, note=machine())
+        for name, runs in played.items()
+    ]
+    columns = ("gateway", "its set-up", "`openclaw agent`", "gateway a trial", "requests that differ")
+    title = (
+        f"OpenClaw {release}, CPU seconds, {trials} × {suite} through a gateway, one slot, medians of {rounds} rounds"
+    )
+    print_table(title, columns, rows, note=machine())
+    for name, runs in played.items():
+        pairs = ((one, other) for run in runs for one, other in zip(usual, run.received, strict=False) if one != other)
+        for one, other in islice(pairs, 1):
+            at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
+            print(
+                f"{name}, the first difference:",
+                *(text[max(0, at - AROUND) : at + AROUND] for text in (one, other)),
+                sep="\n",
+            )
+
+
+def differing(usual: list[str], received: list[str]) -> int:
+    """How many requests are not the usual ones."""
+    unequal = sum(one != other for one, other in zip(usual, received, strict=False))
+    return unequal + abs(len(usual) - len(received))
+
+
+def memory(folder: Path, release: str, trials: int) -> None:
+    """Print the memory of a gateway as trials go by."""
+    samples = play(
+        folder, Isolation.GATEWAY, release, f"--suite={SANITY}", f"--runs={trials}", "--concurrency=2"
+    ).samples
+    step = max(1, trials // ROWS)
+    rows = []
+    for low in range(0, trials, step):
+        taken = [one.rss_bytes / 1024**2 for one in samples if low < one.trials <= low + step]
+        if taken:
+            rows.append((f"{low + 1} to {min(low + step, trials)}", Spread.of(taken).text(0)))
+    title = f"OpenClaw {release}, memory of a gateway over {trials} trials of {SANITY}, two slots"
+    print_table(title, ("trials", "MiB"), rows, note=machine())
 
 
 def shape(transcript: Path) -> list[tuple[str, ...]]:
@@ -189,20 +296,27 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--release", default="2026.9.6")
-    parser.add_argument("--suite", default="core")
+    parser.add_argument("--suite", help="core, but the sanity task with --without")
     parser.add_argument(
         "--trials", type=int, default=8, help="further trials whose cost is measured; 0 leaves that out"
     )
-    parser.add_argument("--without", default="", help="sections of a gateway's config to leave out in turn")
+    parser.add_argument("--without", default="", help="parts of what a gateway is given, to leave out in turn")
+    parser.add_argument("--rounds", type=int, default=3, help="of runs with and without them")
+    parser.add_argument("--memory", type=int, default=0, help="trials during which a gateway's memory is watched")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="isolation-") as folder:
+        place = Path(folder)
         if options.without:
-            sections(Path(folder), options.release, options.without.split(","), max(options.trials, 1))
+            names, suite = options.without.split(","), options.suite or SANITY
+            parts(place, options.release, names, suite=suite, trials=max(options.trials, 2), rounds=options.rounds)
+            return
+        if options.memory:
+            memory(place, options.release, options.memory)
             return
         if options.trials:
-            costs(Path(folder), options.release, options.trials)
+            costs(place, options.release, options.trials)
         if options.suite != "none":
-            compare(Path(folder), options.release, options.suite)
+            compare(place, options.release, options.suite or "core")
 
 
 if __name__ == "__main__":

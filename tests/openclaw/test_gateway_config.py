@@ -45,6 +45,11 @@ def test_it_serves_loopback_alone_and_as_many_turns_as_there_are_slots() -> None
     assert HOME["gateway"] == {"port": 18789, "auth": {"mode": "none"}}
 
 
+def test_only_the_trials_limit_ends_a_silent_turn() -> None:
+    users: Json = {"diagnostics": {"enabled": True, "flags": ["a"]}}
+    assert made({**HOME, **users})["diagnostics"] == {"enabled": False, "flags": ["a"]}
+
+
 def test_of_the_users_plugins_only_the_providers_stays_on() -> None:
     entries = {"a": {"config": {"x": 1}}, "imap": {"enabled": True, "config": {"host": "h"}}}
     plugins = made({**HOME, "plugins": {"entries": entries, "slots": {"memory": "mine"}, "deny": ["b"]}})["plugins"]

@@ -158,10 +158,19 @@ def test_a_private_config_has_no_fallbacks_and_keeps_the_users_providers(tmp_pat
 
 
 @pytest.mark.parametrize(("release", "known"), [("2026.6.5", False), ("2026.9.0", True), ("2027.1.1", True)])
-def test_no_release_brings_in_what_was_said_before(tmp_path: Path, release: str, known: bool) -> None:
+def test_no_release_recalls_or_learns_from_other_trials(tmp_path: Path, release: str, known: bool) -> None:
     config = private_config("p/m", UserState(), None, tmp_path, release=release)
-    assert ("memory" in config) == known, "2026.6.5 refuses a config with names that it does not know"
-    assert not known or config["memory"] == {"search": {"rememberAcrossConversations": False}}
+    expected: dict[str, object] = {
+        "memory": {"search": {"rememberAcrossConversations": False}},
+        "skills": {"workshop": {"autonomous": {"mode": "off"}}},
+    }
+    found = {name: config[name] for name in expected if name in config}
+    assert found == (expected if known else {}), "2026.6.5 refuses a config with names that it does not know"
+
+
+async def test_openclaw_keeps_no_trajectory_that_nobody_reads(tmp_path: Path) -> None:
+    home = await template_of(tmp_path, fake_openclaw(tmp_path))
+    assert home.env["OPENCLAW_TRAJECTORY"] == "0"
 
 
 @pytest.mark.parametrize("refuses", [False, True])

@@ -1,4 +1,4 @@
-"""Jobs that are calls in a fork of their guardian: their answers, and that nothing of them is left."""
+"""Calls in a fork of a guardian: their answers, that nothing of them is left, and the processes that are kept for them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from anyio import create_task_group, fail_after
 
 from pinchbench.process.leftovers import find_marked
 from pinchbench.process.prepared.call import ANSWER_BYTES
+from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, contain_level, supervise
 from processes import lives
 
@@ -139,3 +140,31 @@ async def test_a_killed_runner_takes_the_job_and_its_guardians_with_it(
         for process in below:
             await stage.until(lambda one=process: not lives(one))  # type: ignore[misc]
     assert find_marked(stage.marker) == []
+
+
+async def test_a_kept_process_makes_one_call_after_another_and_none_sees_the_one_before(stage: Stage) -> None:
+    async with keep_prepared():
+        assert (await run(stage, "import builtins; builtins.kept = 1; os.write(channel, b'1')")).answer == "1"
+        first = psutil.Process().children()
+        assert (await run(stage, "print(kept)")).exit_code != 0
+        assert "NameError: name 'kept' is not defined" in stage.err()
+        assert len(first) == 1
+        assert psutil.Process().children() == first
+    assert psutil.Process().children() == []
+
+
+async def test_a_kept_process_that_has_died_is_replaced(stage: Stage) -> None:
+    async with keep_prepared():
+        assert (await run(stage, "os.write(channel, b'1')")).answer == "1"
+        [first] = psutil.Process().children()
+        first.kill()
+        psutil.wait_procs([first], timeout=20)
+        assert (await run(stage, "os.write(channel, b'2')")).answer == "2"
+
+
+async def test_a_guardian_that_a_call_kills_takes_its_process_with_it_and_costs_no_other_call(stage: Stage) -> None:
+    async with keep_prepared():
+        end = await run(stage, "import signal; os.kill(os.getppid(), signal.SIGKILL); import time; time.sleep(60)")
+        assert end.reason is EndReason.GUARDIAN_LOST
+        assert (await run(stage, "os.write(channel, b'2')")).answer == "2"
+    assert psutil.Process().children() == []

@@ -1,10 +1,11 @@
-"""The guardian that forks, and its fork."""
+"""The process that forks guardians, and a guardian's fork that makes the call."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import fcntl
+import gc
 import importlib
 import os
 import resource
@@ -19,9 +20,10 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from pinchbench.process.guardian.guard import Guardian, leave_stopping_to_the_runner
 from pinchbench.process.guardian.line import Job, Line
-from pinchbench.process.guardian.tree import MARKER, become_subreaper
+from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import NoReturn
 
 RUNNER = "PINCHBENCH_RUNNER"
@@ -31,6 +33,7 @@ ANSWER_BYTES = 4 * 1024 * 1024  # 500 criteria of 200 characters, some traceback
 READ_BYTES = 64 * 1024
 CHANNEL = 4000  # its number: beyond those that a program closes to be rid of what it inherited
 LIBC = ctypes.CDLL(None)
+FILES = 4  # of a call: its end of the conversation, stdin, stdout, stderr
 BROKEN = 70  # the exit code of a fork whose `main` has failed
 
 
@@ -127,6 +130,7 @@ class ForkingGuardian(Guardian):
             usual_signals()
             channel = keep_only(self._channel.theirs.detach())
             take_environment(job.env)
+            gc.enable()
             self._module.main(job.argv[0], channel)
         except BaseException:  # noqa: BLE001 - nobody is there to raise it to
             traceback.print_exc()
@@ -194,6 +198,40 @@ def prepare(name: str) -> Prepared | str:
     return module
 
 
+def guard(files: Sequence[int], module: Prepared | str, *, level: str) -> int:
+    """Be the guardian of one call; return its exit code: 1 when somebody of its tree is left.
+
+    `files` are its end of the conversation, then stdin, stdout and stderr. `module` may be the reason why there is none.
+    """
+    fd, *standard = files
+    for number, file in enumerate(standard):
+        os.dup2(file, number)
+        os.close(file)
+    subreaper = level == "guardian" and become_subreaper()
+    line = Line(fd)
+    job = line.read_job()
+    if job is None:
+        return 0
+    if isinstance(module, str):
+        line.say(event="failed", message=module)
+        return 0
+    try:
+        os.chdir(job.settings["cwd"])
+    except OSError as error:
+        line.say(event="failed", errno=error.errno, message=f"{error.strerror}: {error.filename}")
+        return 0
+    report = ForkingGuardian(line, job.settings, module).run(job, subreaper=subreaper)
+    line.say(**report)
+    return int(bool(report.get("survivors")))
+
+
+def kill_all(guardian: int, *, subreaper: bool) -> None:
+    """End what a dead guardian has left."""
+    nobody, _ = socket.socketpair()
+    limits = dict.fromkeys(("grace_s", "orphan_grace_s", "sweep_s", "output_limit_bytes", "max_processes"), 0.0)
+    Guardian(Line(nobody.fileno()), limits).kill(Tree(guardian, subreaper=subreaper, marker=os.environ[MARKER]))
+
+
 def main() -> None:
     """Entry point: see the package's docstring."""
     fd, level, name = int(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -203,11 +241,19 @@ def main() -> None:
     module = prepare(name)
     sys.argv = [name.rpartition(".")[2]]
     sys.modules["__main__"] = ModuleType("__main__")  # what a job can look at is not this program
-    line = Line(fd)
-    job = line.read_job()
-    if job is None:
-        return
-    if isinstance(module, str):
-        line.say(event="failed", message=module)
-    else:
-        line.say(**ForkingGuardian(line, job.settings, module).run(job, subreaper=subreaper))
+    gc.collect()
+    gc.freeze()  # so that the forks share these pages
+    gc.disable()  # guardians of one call make little that has to be collected
+    connection = socket.socket(fileno=fd)
+    while files := socket.recv_fds(connection, 1, FILES)[1]:
+        guardian = os.fork()
+        if guardian == 0:
+            os._exit(guard(files, module, level=level))
+        for file in files:
+            os.close(file)
+        _, status = os.waitpid(guardian, 0)
+        if status:  # somebody has killed it: what it kept has fallen to this process
+            kill_all(guardian, subreaper=subreaper)
+            return
+        with contextlib.suppress(OSError):  # the runner is gone, which the next message tells
+            connection.send(b".")
