@@ -12,10 +12,11 @@ from pinchbench.results.journal import read_journal
 from pinchbench.results.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator
 
     from pinchbench.model import Grade, Outcome, TrialKey
     from pinchbench.results.journal import Journal
+    from pinchbench.results.result_json import Aggregate
     from pinchbench.results.store import RunFiles
 
     AttemptKey = tuple[TrialKey, int]
@@ -106,7 +107,7 @@ def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
         yield f"{files.provenance} is not as it was written"
 
 
-def changed_result(files: RunFiles, journal: Journal, data: Mapping[str, object]) -> Iterator[str]:
+def changed_result(files: RunFiles, journal: Journal, data: Aggregate) -> Iterator[str]:
     """Say what of the result file does not follow from the journal, which gives `data`. Blocks.
 
     One that is not there is no difference: the runner died before it wrote it, and `resume` does. Nor is one that names

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import UNSET
+
+from pinchbench.errors import ResultsError
 from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import aggregate
@@ -14,6 +18,7 @@ from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import read_journal
 from pinchbench.results.overview import trial_score
 from pinchbench.results.records import GradeGiven
+from pinchbench.results.result_json import JournalEnd, Limits
 from pinchbench.results.sessions import sessions
 
 if TYPE_CHECKING:
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from pinchbench.results.facts import RunFacts
     from pinchbench.results.journal import Journal
     from pinchbench.results.records import RunFinished
+    from pinchbench.results.result_json import Aggregate
     from pinchbench.results.store import RunFiles
 
 
@@ -45,7 +51,7 @@ class PastRun:
     outcomes: tuple[Outcome, ...] = field(repr=False)
     grades: Mapping[TrialKey, Grade] = field(repr=False)
     attempts: Mapping[TrialKey, TrialAttempts] = field(repr=False)
-    data: Mapping[str, object] = field(repr=False)
+    data: Aggregate = field(repr=False)
     caused_by_agent: frozenset[TrialKey] = frozenset()
     differences: tuple[str, ...] = ()
     unfinished: int = 0
@@ -73,6 +79,13 @@ def threshold_of(facts: RunFacts) -> float:
     return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD
 
 
+def _limits(facts: RunFacts) -> Limits:
+    try:
+        return msgspec.convert(facts.config, Limits)
+    except msgspec.ValidationError as error:
+        raise ResultsError(f"The limits in the settings of the run {facts.run_id} can't be read: {error}.") from error
+
+
 def read_run(files: RunFiles) -> PastRun:
     """Read a run, also one that is still written. Blocks, in proportion to its trials.
 
@@ -95,23 +108,20 @@ def read_run(files: RunFiles) -> PastRun:
     attempts = trial_attempts(journal.records)
     grades = journal.grades
     caused = possibly_caused_by_agent(attempts) & planned
+    suite = facts.config.get("suite")
     data = aggregate(
         model=str(first.config.get("model")),
         run_id=facts.run_id,
         timestamp=finished.at if finished is not None else facts.created_at,
         plan=plan,
         outcomes=outcomes,
-        facts={
-            "suite": facts.config.get("suite"),
-            "interrupted": end.interrupted if end is not None else None,
-            "stopped": end.stopped if end is not None else "",
-            "stop": end.stop.value if end is not None and end.stop is not None else None,
-            "limits": {name: facts.config.get(name) for name in ("max_cost", "max_tokens", "max_hours")},
-            "sessions": [list(span) for span in sessions(facts.created_at, journal.records)],
-            "changes": [change for record in journal.resumed for change in record.changes],
-            "run": files.name,
-            **({"journal": {"records": journal.length, "digest": journal.digests[-1]}} if journal.digests else {}),
-        },
+        suite=suite if isinstance(suite, str) else None,
+        end=end,
+        limits=_limits(facts),
+        sessions=sessions(facts.created_at, journal.records),
+        changes=[change for record in journal.resumed for change in record.changes],
+        run=files.name,
+        journal=JournalEnd(records=journal.length, digest=journal.digests[-1]) if journal.digests else UNSET,
         attempts=attempts,
         attempt_grades=journal.attempt_grades,
         grades=grades,

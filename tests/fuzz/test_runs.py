@@ -172,7 +172,7 @@ def test_the_numbers_of_any_journal_make_a_summary_without_control_characters(
         timestamp=1.0,
         plan=plan,
         outcomes=outcomes,
-        facts={"stopped": HOSTILE_TEXTS[3]},
+        end=RunFinished(at=1.0, stopped=HOSTILE_TEXTS[3]),
         grades=journal.grades,
         graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
         categories={"task_a": HOSTILE_TEXTS[4], "task_b": "writing"},

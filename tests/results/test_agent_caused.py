@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -111,7 +111,7 @@ LOST = Made(score=None, reason=Reason.GATEWAY_LOST, retried=(Reason.GATEWAY_LOST
 def test_the_result_lists_them_and_says_what_the_score_would_be_with_them_as_zero(tmp_path: Path) -> None:
     trials = {"task_a": (Made(score=0.8), LOST), "task_b": (Made(score=0.6),), "task_c": (LOST,)}
     data = read_run(write_run(tmp_path, PlannedRun(trials=trials, slots=3))).data
-    told = json.loads(json.dumps(data))
+    told = msgspec.json.decode(msgspec.json.encode(data))
 
     assert told["score"]["mean"] == pytest.approx(0.7)
     reasons = ["gateway_lost", "gateway_lost"]

@@ -380,7 +380,7 @@ async def test_a_signal_that_came_when_all_was_done_has_interrupted_nothing(tmp_
         path.write_bytes(whole.replace(b'"interrupted":null', b'"interrupted":"SIGINT"'))
         result = await resume(again(config, run))
     assert result.interrupted is None
-    assert result.data["interrupted"] is None
+    assert result.data.interrupted is None
 
 
 async def test_a_task_that_is_gone_and_accepted_so_keeps_the_run_unfinished_no_longer(tmp_path: Path) -> None:
@@ -393,11 +393,11 @@ async def test_a_task_that_is_gone_and_accepted_so_keeps_the_run_unfinished_no_l
             await resume(again(config, run))
         result = await resume(again(config, run, accept=True))
         assert (len(result.outcomes), result.unfinished, result.complete) == (2, 0, False)
-        assert result.data["changes"] == ["task_b is no longer in the suite"]
+        assert result.data.changes == ("task_b is no longer in the suite",)
         with pytest.raises(ResultsError, match="no unfinished run"):
             await resume(again(config))
         once_more = await resume(again(config, run))
-    assert once_more.data["changes"] == ["task_b is no longer in the suite"]
+    assert once_more.data.changes == ("task_b is no longer in the suite",)
 
 
 async def test_a_retry_that_was_promised_is_made_by_whoever_goes_on_and_no_further_one(tmp_path: Path) -> None:
