@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from msgspec import UnsetType
 
     from pinchbench.model import TrialKey
-    from pinchbench.results.attempts import TrialAttempts
     from pinchbench.results.records import RunFinished
-    from pinchbench.results.sessions import Session
+    from pinchbench.results.run_state import Session, TrialState
 
 NOT_GRADED = "not_graded"  # beside the names of `Ungraded`: nobody has graded the trial yet
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
@@ -56,7 +55,7 @@ OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSE
 NO_LIMITS = Limits()
 NO_GRADES: Mapping[TrialKey, Grade] = MappingProxyType({})
 NO_CATEGORIES: Mapping[str, str] = MappingProxyType({})
-NO_ATTEMPTS: Mapping[TrialKey, TrialAttempts] = MappingProxyType({})
+NO_ATTEMPTS: Mapping[TrialKey, TrialState] = MappingProxyType({})
 NO_TRIALS: frozenset[TrialKey] = frozenset()
 NO_ATTEMPT_GRADES: Mapping[tuple[TrialKey, int], Grade] = MappingProxyType({})
 
@@ -79,7 +78,7 @@ def aggregate(
     graded: Sequence[Grade] = (),
     categories: Mapping[str, str] = NO_CATEGORIES,
     pass_threshold: float = DEFAULT_PASS_THRESHOLD,
-    attempts: Mapping[TrialKey, TrialAttempts] = NO_ATTEMPTS,
+    attempts: Mapping[TrialKey, TrialState] = NO_ATTEMPTS,
     attempt_grades: Mapping[tuple[TrialKey, int], Grade] = NO_ATTEMPT_GRADES,
     caused_by_agent: frozenset[TrialKey] = NO_TRIALS,
 ) -> Aggregate:
@@ -278,13 +277,13 @@ def _totals(tasks: Sequence[_Task]) -> Totals:
     )
 
 
-def _category(tasks: Sequence[_Task], attempts: Mapping[TrialKey, TrialAttempts]) -> CategoryTotals:
+def _category(tasks: Sequence[_Task], attempts: Mapping[TrialKey, TrialState]) -> CategoryTotals:
     totals = _totals(tasks)
     caused = _caused_by_agent(tasks, attempts)
     return CategoryTotals(score=totals.score, left_out=totals.left_out, possibly_caused_by_agent=caused)
 
 
-def _caused_by_agent(tasks: Sequence[_Task], attempts: Mapping[TrialKey, TrialAttempts]) -> CausedByAgent:
+def _caused_by_agent(tasks: Sequence[_Task], attempts: Mapping[TrialKey, TrialState]) -> CausedByAgent:
     caused = [trial.outcome.key for task in tasks for trial in task.trials if trial.caused_by_agent]
     means = [fsum(scores) / len(scores) for task in tasks if (scores := task.scores_if_zero)]
     return CausedByAgent(
@@ -325,7 +324,7 @@ def _automated_only(tasks: Sequence[_Task]) -> AutomatedOnly:
 
 def _retries(
     tasks: Sequence[_Task],
-    attempts: Mapping[TrialKey, TrialAttempts],
+    attempts: Mapping[TrialKey, TrialState],
     grades: Mapping[tuple[TrialKey, int], Grade],
 ) -> Retries:
     """What trying again has done: the score of the first attempts alone stands beside that of those that count.

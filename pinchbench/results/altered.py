@@ -96,14 +96,14 @@ def reply_digests(journal: Journal) -> list[tuple[AttemptKey, str]]:
 
 def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
     """Say whether run.json is as it was written, as far as the journal has its digest. Blocks."""
-    if journal.started is None or not journal.started.run_json:
+    if journal.state.started is None or not journal.state.started.run_json:
         return
     try:
         digest = file_digest(files.provenance)
     except OSError as error:
         yield f"{files.provenance} can't be read: {error.strerror}"
         return
-    if digest != journal.started.run_json:
+    if digest != journal.state.started.run_json:
         yield f"{files.provenance} is not as it was written"
 
 
@@ -122,7 +122,7 @@ def changed_result(files: RunFiles, journal: Journal, data: Aggregate) -> Iterat
         return
     named = found.get("journal")
     if not isinstance(named, dict):
-        if journal.started is not None and journal.started.run_json:
+        if journal.state.started is not None and journal.state.started.run_json:
             yield f"{files.aggregate} does not name its journal"
         return
     number, digest = named.get("records"), named.get("digest")

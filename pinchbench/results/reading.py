@@ -17,7 +17,7 @@ from pinchbench.results.chain import SEAL, Chain
 from pinchbench.results.records import Record, RegradeStarted, RunResumed, RunStarted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -34,14 +34,13 @@ KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line(Generic[R]):
-    """A line of a journal: its whole records, nearly always one, the byte at which it begins, and what is wrong with it.
+    """A line of a journal: its whole records, nearly always one, and what is wrong with it.
 
     `problem` is what a writer's death, a full disk or a power cut explains, `difference` what they do not: the line is
     not as it was written, or is not where it was written.
     """
 
     records: Sequence[R]
-    at: int
     problem: str = ""
     difference: str = ""
 
@@ -56,21 +55,6 @@ def read_lines(path: Path, decode: Callable[[bytes], R], chain: Chain | None = N
     try:
         with path.open("rb") as file:
             yield from _read(file, path, decode, chain or Chain())
-    except OSError as error:
-        raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
-
-
-def read_again(path: Path, places: Iterable[int], decode: Callable[[bytes], R]) -> Iterator[Sequence[R]]:
-    """The whole records of each line that begins at one of these bytes. Blocks. Raises ResultsError as `read_lines`."""
-    places = list(places)
-    if not places:
-        return
-    try:
-        with path.open("rb") as file:
-            for at in places:
-                file.seek(at)
-                _, line, nuls = next(_lines(file), (at, b"", 0))
-                yield [record for record, _ in _read_line(line, nuls, decode)[0]]
     except OSError as error:
         raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
 
@@ -94,7 +78,6 @@ def _read(file: BinaryIO, path: Path, decode: Callable[[bytes], R], chain: Chain
         where = f"{path}:{number}: "
         yield Line(
             records=[record for record, _ in found],
-            at=at,
             problem=where + problem if problem else "",
             difference=where + difference if difference else "",
         )

@@ -41,7 +41,6 @@ from pinchbench.results.records import (
     decode,
     encode,
 )
-from pinchbench.results.standing import Standing
 from pinchbench.results.store import create_run, write_json
 from pinchbench.runner import resume
 from pinchbench.runner.handover import hand_over, write
@@ -163,8 +162,7 @@ class Bench:
 
     def scan(self) -> None:
         """Find out what is left of the plan."""
-        standing = Standing(self.files.journal)
-        assert not standing.left([(trial.key.task_id, trial.key.repetition) for trial in self.trials]).keys
+        assert not read_journal(self.files.journal).state.left([trial.key for trial in self.trials]).keys
 
     def prepare(self) -> None:
         """All that `resume` does before it starts anything, the suite included."""

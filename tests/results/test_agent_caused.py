@@ -16,10 +16,10 @@ from pinchbench.report.export.github import github_lines
 from pinchbench.report.history import legend
 from pinchbench.report.html.page import write_report
 from pinchbench.results.agent_caused import LOCAL, SHARED, possibly_caused_by_agent
-from pinchbench.results.attempts import TrialAttempts
 from pinchbench.results.comparison import compare
 from pinchbench.results.listing import past_runs
 from pinchbench.results.past_run import read_run
+from pinchbench.results.run_state import TrialState
 from pinchbench.results.sides import side_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ WORKS = Reason.COMPLETED
 def caused(**trials: list[Span]) -> set[str]:
     """The suspected ones of trials with such attempts: why, from when, and until when."""
     attempts = {
-        TrialKey(task_id=task, repetition=1): TrialAttempts(
+        TrialKey(task_id=task, repetition=1): TrialState(
             outcomes=tuple(
                 Outcome(
                     key=TrialKey(task_id=task, repetition=1),

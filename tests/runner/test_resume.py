@@ -341,7 +341,7 @@ async def test_a_cancelled_run_goes_on_and_can_be_cancelled_and_go_on_again(tmp_
             with fail_after(RUN_LIMIT_S):
                 await run_benchmark(config, observer=let_one_go)
         assert scope.cancelled_caught
-        assert [one.reason for one in read_journal(journal_of(config)).attempts] == [
+        assert [one.reason for one in read_journal(journal_of(config)).state.attempts] == [
             Reason.COMPLETED,
             Reason.INTERRUPTED,
         ]
@@ -407,10 +407,10 @@ async def test_a_retry_that_was_promised_is_made_by_whoever_goes_on_and_no_furth
         await run_benchmark(config)
         die_after(config, lambda record: isinstance(record, TrialFinished) and record.retried)
         result = await resume(again(config))
-    attempts = read_journal(journal_of(config)).attempts
+    attempts = read_journal(journal_of(config)).state.attempts
     assert [(one.reason, one.attempt) for one in attempts] == [(Reason.TIMED_OUT, 1), (Reason.TIMED_OUT, 2)]
     assert result.unfinished == 0
-    graded = read_journal(journal_of(config)).attempt_grades
+    graded = read_journal(journal_of(config)).state.attempt_grades
     assert sorted(attempt for _, attempt in graded) == [1, 2]
 
 

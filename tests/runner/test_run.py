@@ -423,7 +423,7 @@ async def test_a_cancelled_run_kills_its_agents_and_journals_them_as_interrupted
                 await guest.gone()
     assert living(tmp_path) == []
     [journal] = (tmp_path / "results").glob("*/journal.jsonl")
-    outcomes = read_journal(journal).outcomes
+    outcomes = read_journal(journal).state.outcomes
     assert [(one.reason, one.note) for one in outcomes] == [(Reason.INTERRUPTED, "cancelled")] * turns
     assert not list((tmp_path / "runs").glob("*/.homes"))
 

@@ -122,7 +122,7 @@ def _scorers(run: PastRun) -> tuple[str, ...]:
 
 def _head(run: PastRun) -> Document:
     """All but the samples and what comes after them."""
-    finished = run.journal.finished
+    finished = run.journal.state.finished
     usage, grading = _usage(run)
     return {
         "version": VERSION,

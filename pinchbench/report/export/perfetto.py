@@ -196,7 +196,7 @@ def _complete(one: Slice, pid: int, tid: int) -> Json:
 
 def _trials(run: PastRun, clock: _Clock) -> Iterator[tuple[int, Slice]]:
     """Every attempt that has ended, with its slot."""
-    grades = run.journal.attempt_grades
+    grades = run.journal.state.attempt_grades
     for record in run.journal.records:
         if isinstance(record, TrialFinished):
             one = record.outcome

@@ -27,7 +27,6 @@ from pinchbench.report.html.safe import safe_line, script_json
 from pinchbench.report.html.timeline import Kind, timeline
 from pinchbench.report.html.trial_page import STDERR_BYTES, Place, fair_share, size_of, transcript_of, trial_json
 from pinchbench.report.text import duration, exact_price, many
-from pinchbench.results.sessions import sessions
 from pinchbench.results.statistics import ROUNDING
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
     bars, bars_label = _bars(run, prefix)
     points, points_label = _points(tasks, prefix)
     line, line_label = _timeline(run, prefix)
-    worked = sessions(run.facts.created_at, run.journal.records)
+    worked = run.data.sessions
     return RunPart(
         anchor=f"run/{prefix}".rstrip("/"),
         prefix=prefix,
@@ -132,7 +131,7 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
     # text that must be escaped grows, up to eightfold
     left = ESCAPED * total_bytes
     for run, prefix in runs:
-        grades = run.journal.attempt_grades
+        grades = run.journal.state.attempt_grades
         for key, place in _places(run, prefix):
             most = share if left > 0 else 0
             told = script_json(trial_json(run, key, place, grades, most_bytes=most, log_bytes=logs))
@@ -197,14 +196,14 @@ def _points(tasks: Sequence[TaskRow], prefix: str) -> tuple[Drawing | None, str]
 
 
 def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
-    finished = run.journal.finished
-    grades = run.journal.attempt_grades
+    finished = run.journal.state.finished
+    grades = run.journal.state.attempt_grades
     attempts = [
         (one, _kind(run, one, grades.get((one.key, one.attempt))))
         for trial in run.attempts.values()
         for one in trial.outcomes
     ]
-    resumed = [record.at for record in run.journal.resumed]
+    resumed = [record.at for record in run.journal.state.resumed]
     line = timeline(attempts, grades, end=finished.at if finished is not None else None, resumed=resumed)
     if line is None:
         return None, ""
@@ -254,7 +253,7 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
     if run.unfinished:
         left = f"{many(run.unfinished, 'trial')} of {len(run.facts.plan)}"
         how = f"`pinchbench-async resume {safe_line(run.facts.run_id)}`"
-        if run.journal.finished is None:
+        if run.journal.state.finished is None:
             yield (
                 "bad",
                 f"Incomplete: this run has not ended, or died; {left} to be run or graded. {how} goes on with a dead one.",

@@ -51,7 +51,7 @@ def main() -> None:
         files = write_run(Path(folder), PlannedRun(trials=TRIALS, planned_beyond=1, config={"max_cost": 5, "seed": 7}))
         facts = read_facts(files.provenance)
         journal = read_journal(files.journal)
-        first = next(one for one in journal.attempts if one.key == TrialKey(task_id="task_mail", repetition=1))
+        first = next(one for one in journal.state.attempts if one.key == TrialKey(task_id="task_mail", repetition=1))
         changed = msgspec.structs.replace(facts.tasks["task_mail"], digest="f" * 64)
         records: list[Record] = [
             RunResumed(
@@ -69,7 +69,7 @@ def main() -> None:
                 outcome=replace(first, attempt=2, digest=changed.digest, started_at=LATER + 1, ended_at=LATER + 40)
             ),
         ]
-        grades = journal.attempt_grades
+        grades = journal.state.attempt_grades
         again = replace(grades[first.key, 1], attempt=2, digest=changed.digest, score=0.6)
         records.append(GradeGiven(grade=again))
         records += [
