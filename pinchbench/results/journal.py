@@ -18,7 +18,7 @@ from pinchbench.folders import sync_folder
 from pinchbench.results.chain import Chain, first_link, seal
 from pinchbench.results.lock import LockFile
 from pinchbench.results.reading import MAX_RECORD_BYTES, digest_before, read_lines
-from pinchbench.results.records import decode, encode
+from pinchbench.results.records import encode
 from pinchbench.results.run_state import RunState
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class JournalWriter:
     def _last_link(self) -> Link:
         """Where the chain of what the file holds goes on. A journal of an older release has none: it begins here."""
         chain = Chain()
-        if differences := [one.difference for one in read_lines(self._path, decode, chain) if one.difference]:
+        if differences := [one.difference for one in read_lines(self._path, chain) if one.difference]:
             raise AlteredRunError.of(differences, run=self._path.parent)
         return chain.last or first_link(digest_before(self._path, self._end))
 
@@ -243,7 +243,7 @@ def read_journal(path: Path, *, created_at: float = inf) -> Journal:
     there twice; a whole record behind a torn one is kept. `created_at` is that of `RunState`. Raises ResultsError when the file can't be read at all.
     """
     chain = Chain()
-    lines = list(read_lines(path, decode, chain))
+    lines = list(read_lines(path, chain))
     records = tuple(record for line in lines for record in line.records)
     return Journal(
         records=records,

@@ -156,7 +156,6 @@ def _in_short(files: RunFiles, facts: _Facts, data: Aggregate, *, unfinished: in
     if not all(map(isfinite, (took_s, data.execution_time, data.usage.cost_usd, judge_usd or 0.0))):
         raise ValueError("a time or a cost is beyond all bounds")
     needed = data.passing.threshold - ROUNDING
-    left = data.left_out
     return Listed(
         run_id=facts.run_id,
         run=files.name,
@@ -168,12 +167,7 @@ def _in_short(files: RunFiles, facts: _Facts, data: Aggregate, *, unfinished: in
         planned=data.counts.planned,
         passed=sum(trial.score is not None and trial.score >= needed for trial in trials),
         pass_threshold=data.passing.threshold,
-        left_out=LeftOut(
-            ungraded=left.ungraded,
-            infrastructure=left.infrastructure,
-            prerequisite_missing=left.prerequisite_missing,
-            not_run=left.not_run,
-        ),
+        left_out=LeftOut(**{name: getattr(data.left_out, name) for name in LeftOut.__struct_fields__}),
         caused_by_agent=len(data.possibly_caused_by_agent.trials),
         score_if_zero=data.possibly_caused_by_agent.score_if_zero,
         tokens=data.usage.total_tokens,
