@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pinchbench.model import Ending, Grade, Outcome, Reason, Status, Stop, Task, TrialKey, Ungraded, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
+    from pinchbench.results.result_json import Aggregate, read_aggregate
     from pinchbench.runner.bench import run_benchmark
     from pinchbench.runner.finish import Result
     from pinchbench.runner.regrade import regrade
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 __all__ = [
+    "Aggregate",
     "Ending",
     "Grade",
     "Isolation",
@@ -45,6 +47,7 @@ __all__ = [
     "bundled_tasks_dir",
     "load_suite",
     "open_agent",
+    "read_aggregate",
     "regrade",
     "resume",
     "run_benchmark",
@@ -68,6 +71,7 @@ _HOMES = {
     ),
     "pinchbench.openclaw.agent": ("OpenClawAgent",),
     "pinchbench.openclaw.task_result": ("TaskResult",),
+    "pinchbench.results.result_json": ("Aggregate", "read_aggregate"),
     "pinchbench.runner.bench": ("run_benchmark",),
     "pinchbench.runner.finish": ("Result",),
     "pinchbench.runner.regrade": ("regrade",),

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import msgspec
 
 from pinchbench.cli.afterwards import follow_up
 from pinchbench.cli.output import print_result
@@ -63,7 +64,7 @@ def _how_to_go_on(result: Result) -> str:
 
 def leave(result: Result, *, as_json: bool) -> None:
     """Print the result, and leave with the exit code that suits it."""
-    print_result(json.dumps(result.data) if as_json else result.path, stands_in=result.path)
+    print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
     if result.stop is not None:

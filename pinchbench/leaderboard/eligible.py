@@ -74,7 +74,7 @@ def _hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNa
             count=len(changed),
             sentence=f"{len(changed)} of its tasks are not as this release bundles them ({_some(changed)})",
         )
-    if changes := [change for record in run.journal.resumed for change in record.changes]:
+    if changes := run.journal.state.changes:
         yield Hindrance(
             obstacle=Obstacle.CHANGED_SETTINGS,
             count=len(changes),

@@ -63,13 +63,13 @@ def make_payload(
     if not tasks:
         raise NotForTheLeaderboardError(f"{run.files.name} can't be uploaded: no trial of it has a score.")
     scores = [_number(task["score"]) or 0.0 for task in tasks]
-    usage = _members(run.data.get("usage"))
+    usage = run.data.usage
     # nothing is what OpenClaw says of a model without a price
-    cost = None if own_endpoint else _number(usage.get("cost_usd")) or None
+    cost = None if own_endpoint else _number(usage.cost_usd) or None
     release = _release(run.facts.versions.get("pinchbench_async"))
     payload: dict[str, object] = {
         "submission_id": submission_id,
-        "timestamp": _date(run.data.get("timestamp")),
+        "timestamp": _date(run.data.timestamp),
         "model": model,
         "provider": model.partition("/")[0] if "/" in model else None,
         "run_id": _shaped(_RUN_ID, run.facts.run_id),
@@ -78,14 +78,14 @@ def make_payload(
         "openclaw_version": _release(run.facts.versions.get("openclaw")),
         "total_score": min(round(fsum(scores), DECIMALS), float(len(scores))),
         "max_score": float(len(scores)),
-        "total_execution_time_seconds": _number(run.data.get("execution_time")),
+        "total_execution_time_seconds": _number(run.data.execution_time),
         "total_cost_usd": cost,
         "tasks": tasks,
         "usage_summary": _without_nothing(
             {
-                "total_input_tokens": _number(usage.get("input_tokens")),
-                "total_output_tokens": _number(usage.get("output_tokens")),
-                "total_requests": _number(usage.get("requests")),
+                "total_input_tokens": _number(usage.input_tokens),
+                "total_output_tokens": _number(usage.output_tokens),
+                "total_requests": _number(usage.requests),
                 "total_cost_usd": cost,
             }
         ),
@@ -199,7 +199,7 @@ def _metadata(
     config = run.facts.config
     outcomes = {outcome.key: outcome for outcome in run.outcomes}
     planned = run.facts.keys
-    score = _members(run.data.get("score"))
+    score = run.data.score
     return _without_nothing(
         {
             "suite": _suite(config.get("suite"), known),
@@ -207,7 +207,7 @@ def _metadata(
             "runs": max((key.repetition for key in planned), default=0),
             "partial": True if hindered else None,
             "reasons": {one.obstacle.value: one.count for one in hindered},
-            "score": {name: _number(score.get(name)) for name in ("mean", "low", "high", "tasks", "trials")},
+            "score": {name: _number(getattr(score, name)) for name in ("mean", "low", "high", "tasks", "trials")},
             "left_out": _without_nothing(
                 {
                     "ungraded": sum(one.reason.counts and run.score(key) is None for key, one in outcomes.items()),
@@ -232,19 +232,17 @@ def _metadata(
 
 
 def _judge(run: PastRun, private: PrivateNames) -> dict[str, object] | None:
-    told = _members(run.data.get("judge"))
-    if not told:
+    told = run.data.judge
+    if told is None:
         return None
-    models = told.get("models")
     asked = _members(run.facts.config.get("judge"))
     own_endpoint = asked.get("base_url") is not None
-    names = [one for one in models if isinstance(one, str)] if isinstance(models, list) else []
     return _without_nothing(
         {
-            "models": sorted({public_model(name, private, own_endpoint=own_endpoint) for name in names}),
+            "models": sorted({public_model(name, private, own_endpoint=own_endpoint) for name in told.models}),
             "votes": _number(asked.get("votes")),
-            "total_requests": _number(told.get("calls")),
-            "total_cost_usd": _number(told.get("cost_usd")),
+            "total_requests": _number(told.calls),
+            "total_cost_usd": _number(told.cost_usd),
         }
     )
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 from rich.text import Text
 
-from pinchbench.model import Reason, Stop, Usage
-from pinchbench.report.caused_by_agent import caused_by_agent, caused_by_agent_told
+from pinchbench.model import Reason
+from pinchbench.report.caused_by_agent import caused_by_agent_told
 from pinchbench.report.columns import Cell, Column, aligned
 from pinchbench.report.lines import check_alone
 from pinchbench.report.text import amount, clock, duration, many, plain, price, score_below
 from pinchbench.results.overview import Kind, lost_points, overview, trial_score
-from pinchbench.results.statistics import Estimate  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.results.store import RunFiles
 
 if TYPE_CHECKING:
@@ -22,8 +20,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.model import Grade, Outcome, TrialKey, Usage
     from pinchbench.results.overview import Failure, Overview, Row
+    from pinchbench.results.result_json import Aggregate, JudgeTotals, PassRate, Retries
+    from pinchbench.results.statistics import Estimate
 
 HOUR_S = 3600.0
 MIN_ID_WIDTH = 20  # columns
@@ -33,95 +33,9 @@ MAX_NOTED = 10  # trials that passed and have a note; failures are never cut
 TRANSCRIPT = "transcript.jsonl"  # in the folder of a trial's evidence
 
 
-class _LeftOut(msgspec.Struct, frozen=True):
-    ungraded: int
-    infrastructure: int
-    not_run: int
-    prerequisite_missing: int = 0  # not told by runs of older releases
-    tasks_without_score: int = 0
-
-
-class _Category(msgspec.Struct, frozen=True):
-    score: Estimate
-    left_out: _LeftOut
-
-
-class _PassRate(msgspec.Struct, frozen=True):
-    pass_at_k: float | None
-    pass_hat_k: float | None
-    tasks: int
-
-
-class _Pass(msgspec.Struct, frozen=True):
-    threshold: float
-    k: dict[str, _PassRate]
-
-
-class _AutomatedOnly(msgspec.Struct, frozen=True):
-    tasks: int
-    mean: float | None
-
-
-class _Parts(msgspec.Struct, frozen=True):
-    automated_only: _AutomatedOnly
-
-
-class _Judge(msgspec.Struct, frozen=True):
-    models: list[str]
-    trials: int
-    calls: int
-    cached: int
-    usage: Usage
-    cost_usd: float | None
-    calls_without_cost: int
-
-
-class _FirstAttempts(msgspec.Struct, frozen=True):
-    score: Estimate
-
-
-class _Retries(msgspec.Struct, frozen=True):
-    trials: int
-    attempts: int
-    recovered: int
-    first_attempts: _FirstAttempts
-    other_attempts_usage: Usage
-
-
-class _Task(msgspec.Struct, frozen=True):
-    task_id: str
-    category: str | None
-
-
-class _Limits(msgspec.Struct, frozen=True):
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    max_hours: float | None = None
-
-
-class _Totals(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
-    """What the summary needs of an aggregate."""
-
-    tasks: list[_Task]
-    counts: dict[str, object]
-    score: Estimate
-    left_out: _LeftOut
-    categories: dict[str, _Category]
-    passed: _Pass
-    parts: _Parts
-    judge: _Judge | None
-    retries: _Retries | None = None
-    stopped: str = ""
-    stop: Stop | None = None
-    changes: tuple[str, ...] = ()
-    usage: Usage = Usage()
-    limits: _Limits = _Limits()
-    sessions: tuple[tuple[float, float], ...] = ()
-
-
 def print_summary(
     console: Console,
-    data: Mapping[str, object],
+    data: Aggregate,
     outcomes: Sequence[Outcome],
     grades: Mapping[TrialKey, Grade],
     *,
@@ -131,23 +45,22 @@ def print_summary(
 
     `data` is the aggregate of the run, which lies beside its `folder`.
     """
-    totals = msgspec.convert(data, _Totals)
-    threshold = totals.passed.threshold
+    threshold = data.passing.threshold
     glance = overview(
         outcomes,
         grades,
-        category_of={task.task_id: task.category for task in totals.tasks},
+        category_of={task.task_id: task.category for task in data.tasks},
         threshold=threshold,
     )
     # every sentence stays on a line of its own however long: it may be read in a log
-    table = aligned(_columns(glance), list(_rows(glance, totals)), width=console.width)
+    table = aligned(_columns(glance), list(_rows(glance, data)), width=console.width)
     lines = [
         *table,
         *_legend(glance, folder),
-        *_failures(glance, folder, threshold, caused_by_agent(data)),
+        *_failures(glance, folder, threshold, data.possibly_caused_by_agent.keys),
         *_noted(glance, folder, threshold),
         *_without_judge(glance, folder),
-        *map(_sentence, _headline(totals, caused_by_agent_told(data))),
+        *map(_sentence, _headline(data)),
     ]
     for line in lines:
         console.print(line, soft_wrap=True, highlight=False)
@@ -172,7 +85,7 @@ def _columns(glance: Overview) -> tuple[Column, ...]:
     )
 
 
-def _rows(glance: Overview, totals: _Totals) -> Iterator[list[Cell]]:
+def _rows(glance: Overview, totals: Aggregate) -> Iterator[list[Cell]]:
     has_out = bool(glance.whole.left_out)
     # the only category is the whole run, which has a row already
     named = {one.name for one in glance.categories if one.name is not None and len(glance.categories) > 1}
@@ -184,7 +97,7 @@ def _rows(glance: Overview, totals: _Totals) -> Iterator[list[Cell]]:
             yield _row(Cell(text=plain(category.name), style="bold"), category.row, has_out=has_out, of=score)
         for row in category.tasks:
             yield _row(Cell(text=indent + plain(row.name)), row, has_out=has_out)
-    all_of_it = Cell(text=f"{glance.whole.trials} of {totals.counts['planned']} trials", style="bold")
+    all_of_it = Cell(text=f"{glance.whole.trials} of {totals.counts.planned} trials", style="bold")
     yield _row(all_of_it, glance.whole, has_out=has_out, of=totals.score)
 
 
@@ -313,7 +226,7 @@ def _why_so_low(grade: Grade) -> str:
     return f"{criteria}{note}"
 
 
-def _headline(totals: _Totals, caused: str) -> Iterator[str]:
+def _headline(totals: Aggregate) -> Iterator[str]:
     if totals.stopped:
         kind = f" ({totals.stop.value})" if totals.stop is not None else ""
         yield f"Stopped early{kind}: {totals.stopped}"
@@ -326,10 +239,10 @@ def _headline(totals: _Totals, caused: str) -> Iterator[str]:
         yield f"Score {_with_interval(score)}, the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})."
     if len(totals.categories) > 1 and any(one.score.tasks for one in totals.categories.values()):
         yield "By category: " + ", ".join(_category(name, one.score) for name, one in totals.categories.items()) + "."
-    if passed := list(_passed(totals.passed.k)):
-        yield f"Passed (score of {totals.passed.threshold:g} or more): {', '.join(passed)}."
+    if passed := list(_passed(totals.passing.k)):
+        yield f"Passed (score of {totals.passing.threshold:g} or more): {', '.join(passed)}."
     yield from _left_out(totals)
-    if caused:
+    if caused := caused_by_agent_told(totals):
         yield caused
     if totals.retries is not None and totals.retries.trials:
         yield _retries_line(totals.retries)
@@ -339,7 +252,7 @@ def _headline(totals: _Totals, caused: str) -> Iterator[str]:
         yield f"Used: {used}."
 
 
-def _used(totals: _Totals) -> Iterator[str]:
+def _used(totals: Aggregate) -> Iterator[str]:
     """What was used of each limit: all attempts and the judge count, and of the time only the last session."""
     limits, used = totals.limits, totals.usage
     if totals.retries is not None:
@@ -357,10 +270,10 @@ def _used(totals: _Totals) -> Iterator[str]:
         yield f"{duration(end - start)} of {duration(limits.max_hours * HOUR_S)}{again}"
 
 
-def _left_out(totals: _Totals) -> Iterator[str]:
+def _left_out(totals: Aggregate) -> Iterator[str]:
     """What is not in the score."""
     left = totals.left_out
-    if left.ungraded or left.infrastructure or left.prerequisite_missing or left.not_run:
+    if left.total:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
         yield (
             f"Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for infrastructure reasons,"
@@ -371,7 +284,7 @@ def _left_out(totals: _Totals) -> Iterator[str]:
         yield f"Without their judge, the checks of {many(alone.tasks, 'task')} give {alone.mean:.2f}; not in the score."
 
 
-def _retries_line(retries: _Retries) -> str:
+def _retries_line(retries: Retries) -> str:
     tried = f"{many(retries.trials, 'trial')} retried ({many(retries.attempts, 'further attempt')})"
     verb = "counts" if retries.recovered == 1 else "count"
     counted = f"{retries.recovered} of them {verb} now and would not have without"
@@ -389,7 +302,7 @@ def _cost_words(usage: Usage) -> str:
     return "at an unknown cost" if cost is None else f"${cost:.4f}"
 
 
-def _passed(rates: Mapping[str, _PassRate]) -> Iterator[str]:
+def _passed(rates: Mapping[str, PassRate]) -> Iterator[str]:
     for k, rate in rates.items():
         if rate.pass_at_k is None or rate.pass_hat_k is None:
             continue
@@ -407,7 +320,7 @@ def _category(name: str, score: Estimate) -> str:
     return f"{name} –" if score.mean is None else f"{name} {score.mean:.2f} ({score.tasks})"
 
 
-def _judge_line(judge: _Judge) -> str:
+def _judge_line(judge: JudgeTotals) -> str:
     who = f"Judge {', '.join(judge.models)}" if judge.models else "Judging"
     trials = many(judge.trials, "trial")
     if not judge.calls:
@@ -416,7 +329,7 @@ def _judge_line(judge: _Judge) -> str:
     return f"{who}: {many(judge.calls, 'call')} for {trials}, {judge.cached} from the cache, {tokens} tokens, {_judge_cost(judge)}."
 
 
-def _judge_cost(judge: _Judge) -> str:
+def _judge_cost(judge: JudgeTotals) -> str:
     if judge.cost_usd is None:
         return "cost not told by the endpoint"
     told = f"${judge.cost_usd:.4f}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pinchbench.model import Outcome, TrialKey
-    from pinchbench.results.attempts import TrialAttempts
+    from pinchbench.results.run_state import TrialState
 
 FEWEST_ATTEMPTS = 2  # one failure may be chance
 NEARBY_S = 600.0  # at a concurrency of 1 nothing overlaps: the trials before and after then tell of the machine
@@ -59,7 +59,7 @@ class _Spans:
         return bisect_right(self.starts, end) - bisect_left(self.ends, start)
 
 
-def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialAttempts]) -> frozenset[TrialKey]:
+def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozenset[TrialKey]:
     """The trials whose infrastructure failures the agent may have caused.
 
     Such a trial was attempted at least twice, and each attempt that ended by itself failed for a reason of `LOCAL` or

@@ -3,31 +3,59 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import fsum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
 from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
 from pinchbench.results.overview import trial_score
+from pinchbench.results.result_json import (
+    Aggregate,
+    AutomatedOnly,
+    CategoryTotals,
+    CausedByAgent,
+    CausedTrial,
+    Counts,
+    GradeEntry,
+    JournalEnd,
+    JudgeTotals,
+    LeftOut,
+    Limits,
+    Parts,
+    PassRate,
+    PassRates,
+    Retries,
+    ScoreSummary,
+    TaskEntry,
+    TotalLeftOut,
+    Totals,
+    TrialEntry,
+)
 from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from msgspec import UnsetType
+
     from pinchbench.model import TrialKey
-    from pinchbench.results.attempts import TrialAttempts
+    from pinchbench.results.records import RunFinished
+    from pinchbench.results.run_state import Session, TrialState
 
 NOT_GRADED = "not_graded"  # beside the names of `Ungraded`: nobody has graded the trial yet
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
-ALWAYS_TOLD = ("ungraded", "infrastructure", "not_run")
-LEFT_OUT = ("ungraded", "infrastructure", Reason.PREREQUISITE_MISSING.value, "not_run")
+ELSEWHERE = ("key", "files")  # the key stands around an entry, and the digests of files belong to the journal
+OF_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name not in ELSEWHERE)
+OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSEWHERE)
+NO_LIMITS = Limits()
 NO_GRADES: Mapping[TrialKey, Grade] = MappingProxyType({})
 NO_CATEGORIES: Mapping[str, str] = MappingProxyType({})
-NO_ATTEMPTS: Mapping[TrialKey, TrialAttempts] = MappingProxyType({})
+NO_ATTEMPTS: Mapping[TrialKey, TrialState] = MappingProxyType({})
 NO_TRIALS: frozenset[TrialKey] = frozenset()
 NO_ATTEMPT_GRADES: Mapping[tuple[TrialKey, int], Grade] = MappingProxyType({})
 
@@ -39,24 +67,30 @@ def aggregate(
     timestamp: float,
     plan: Sequence[TrialKey],
     outcomes: Sequence[Outcome],
-    facts: Mapping[str, object],
+    suite: str | None = None,
+    end: RunFinished | None = None,
+    limits: Limits = NO_LIMITS,
+    sessions: Sequence[Session] = (),
+    changes: Sequence[str] = (),
+    run: str = "",
+    journal: JournalEnd | UnsetType = UNSET,
     grades: Mapping[TrialKey, Grade] = NO_GRADES,
     graded: Sequence[Grade] = (),
     categories: Mapping[str, str] = NO_CATEGORIES,
     pass_threshold: float = DEFAULT_PASS_THRESHOLD,
-    attempts: Mapping[TrialKey, TrialAttempts] = NO_ATTEMPTS,
+    attempts: Mapping[TrialKey, TrialState] = NO_ATTEMPTS,
     attempt_grades: Mapping[tuple[TrialKey, int], Grade] = NO_ATTEMPT_GRADES,
     caused_by_agent: frozenset[TrialKey] = NO_TRIALS,
-) -> dict[str, object]:
+) -> Aggregate:
     """Build the aggregate of a run.
 
-    `plan` gives the order of the tasks and categories, whatever finished first; `facts` are added as they are (suite,
-    versions). `tasks` has one entry a task, with the seed's six keys; of several repetitions it holds the first one's
+    `plan` gives the order of the tasks and categories, whatever finished first. `tasks` has one entry a task, with the
+    six keys of PinchBench's own runner; of several repetitions it holds the first one's
     workspace, the mean execution time, and the status `success` only when all succeeded. `runs` lists each.
 
     Every planned trial has a score, and so a part in the mean, or is counted in the `left_out` beside that mean:
-    `not_run`; `prerequisite_missing`, when it was not begun for that; `infrastructure`, when it failed for such reasons (or was interrupted), whatever
-    its grade; or `ungraded`. `categories` holds the category of each task id.
+    `not_run`; `prerequisite_missing`, when it was not begun for that; `infrastructure`, when it failed for infrastructure
+    reasons or was interrupted, whatever its grade; or `ungraded`. `categories` holds the category of each task id.
 
     `grades` holds of each trial the grade that counts; `graded` all that were ever given, if they are known: `judge`
     tells what they have cost, as that money was spent. Its trials, models and prompt versions are those that count.
@@ -80,41 +114,49 @@ def aggregate(
     ]
     trials = [trial for task in tasks for trial in task.trials]
     named = dict.fromkeys(task.category for task in tasks if task.category is not None)
-    return {
-        "model": model,
-        "run_id": run_id,
-        "timestamp": timestamp,
-        "tasks": [_told(task) for task in tasks if task.trials],
-        **facts,
-        "counts": counts(plan, outcomes),
-        "usage": _usage(trial.outcome.usage for trial in trials),
-        "execution_time": _seconds(trial.outcome.execution_time_s for trial in trials),
-        **_totals(tasks),
-        "possibly_caused_by_agent": _caused_by_agent(tasks, attempts),
-        "categories": {
-            name: {**_totals(own), "possibly_caused_by_agent": _caused_by_agent(own, attempts)}
-            for name in named
-            if (own := [task for task in tasks if task.category == name])
-        },
-        "pass": _pass(tasks, pass_threshold),
-        "parts": {"automated_only": _automated_only(tasks)},
-        "retries": _retries(tasks, attempts, attempt_grades),
-        "judge": _judge([trial.grade for trial in trials if trial.grade is not None], graded),
-    }
+    totals = _totals(tasks)
+    return Aggregate(
+        model=model,
+        run_id=run_id,
+        timestamp=timestamp,
+        tasks=tuple(_task_result(task) for task in tasks if task.trials),
+        suite=suite,
+        interrupted=end.interrupted if end is not None else None,
+        stopped=end.stopped if end is not None else "",
+        stop=end.stop if end is not None else None,
+        limits=limits,
+        sessions=tuple(sessions),
+        changes=tuple(changes),
+        run=run,
+        journal=journal,
+        counts=counts(plan, outcomes),
+        usage=_usage(trial.outcome.usage for trial in trials),
+        execution_time=_seconds(trial.outcome.execution_time_s for trial in trials),
+        score=totals.score,
+        left_out=totals.left_out,
+        possibly_caused_by_agent=_caused_by_agent(tasks, attempts),
+        categories={name: _category([task for task in tasks if task.category == name], attempts) for name in named},
+        passing=_pass(tasks, pass_threshold),
+        parts=Parts(automated_only=_automated_only(tasks)),
+        retries=_retries(tasks, attempts, attempt_grades),
+        judge=_judge([trial.grade for trial in trials if trial.grade is not None], graded),
+    )
 
 
-def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> dict[str, object]:
-    """How many trials came to what. `left_out` are those that failed for infrastructure reasons."""
+def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> Counts:
+    """How many trials came to what. `left_out` are those that are not valid."""
     reasons = Counter(outcome.reason for outcome in outcomes)
     statuses = Counter(outcome.status for outcome in outcomes)
-    return {
-        "planned": len(plan),
-        "finished": sum(outcome.reason.is_attempt for outcome in outcomes),
-        "not_run": len(plan) - len(outcomes),
-        **{status.value: statuses[status] for status in Status},
-        "left_out": sum(not outcome.reason.counts for outcome in outcomes),
-        "reasons": {reason.value: reasons[reason] for reason in Reason if reasons[reason]},
-    }
+    return Counts(
+        planned=len(plan),
+        finished=sum(outcome.reason.is_attempt for outcome in outcomes),
+        not_run=len(plan) - len(outcomes),
+        success=statuses[Status.SUCCESS],
+        timeout=statuses[Status.TIMEOUT],
+        error=statuses[Status.ERROR],
+        left_out=sum(not outcome.reason.counts for outcome in outcomes),
+        reasons={reason.value: reasons[reason] for reason in Reason if reasons[reason]},
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,14 +209,14 @@ class _Task:
         return self.scores + [0.0 for trial in self.trials if trial.caused_by_agent]
 
     @property
-    def left_out(self) -> dict[str, int]:
+    def left_out(self) -> LeftOut:
         missing = sum(trial.outcome.reason is Reason.PREREQUISITE_MISSING for trial in self.trials)
-        return {
-            "ungraded": sum(trial.ungraded is not None for trial in self.trials),
-            "infrastructure": sum(not trial.outcome.reason.counts for trial in self.trials) - missing,
-            **({Reason.PREREQUISITE_MISSING.value: missing} if missing else {}),
-            "not_run": self.planned - len(self.trials),
-        }
+        return LeftOut(
+            ungraded=sum(trial.ungraded is not None for trial in self.trials),
+            infrastructure=sum(not trial.outcome.reason.counts for trial in self.trials) - missing,
+            prerequisite_missing=missing,
+            not_run=self.planned - len(self.trials),
+        )
 
     @property
     def grading_type(self) -> GradingType | None:
@@ -183,110 +225,108 @@ class _Task:
         return max(given, key=lambda grade: (grade.graded_at, grade.key)).grading_type if given else None
 
 
-def _told(task: _Task) -> dict[str, object]:
+def _task_result(task: _Task) -> TaskEntry:
     outcomes = [trial.outcome for trial in task.trials]
     first = outcomes[0]
     worst = next((one for one in outcomes if one.status is not Status.SUCCESS), first)
     scores = summarise(task.scores)
     ungraded = Counter(trial.ungraded for trial in task.trials if trial.ungraded is not None)
-    return {
-        "task_id": task.task_id,
-        "status": worst.status.value,
-        "timed_out": any(one.timed_out for one in outcomes),
-        "execution_time": round(fsum(one.execution_time_s for one in outcomes) / len(outcomes), 3),
-        "transcript_length": first.transcript_length,
-        "workspace": first.workspace,
-        "reason": worst.reason.value,
-        "category": task.category,
-        "grading_type": task.grading_type.value if task.grading_type is not None else None,
-        "score": scores.mean,
-        "scores": {"n": scores.n, "mean": scores.mean, "sd": scores.sd, "min": scores.minimum, "max": scores.maximum},
-        "left_out": task.left_out,
-        "ungraded": {name: ungraded[name] for name in (*Ungraded, NOT_GRADED) if ungraded[name]},
-        "usage": _usage(one.usage for one in outcomes),
-        "runs": [_run(trial) for trial in task.trials],
-    }
+    return TaskEntry(
+        task_id=task.task_id,
+        status=worst.status,
+        timed_out=any(one.timed_out for one in outcomes),
+        execution_time=round(fsum(one.execution_time_s for one in outcomes) / len(outcomes), 3),
+        transcript_length=first.transcript_length,
+        workspace=first.workspace,
+        reason=worst.reason,
+        category=task.category,
+        grading_type=task.grading_type,
+        score=scores.mean,
+        scores=msgspec.convert(scores, ScoreSummary, from_attributes=True),
+        left_out=task.left_out,
+        ungraded={name: ungraded[name] for name in (*Ungraded, NOT_GRADED) if ungraded[name]},
+        usage=_usage(one.usage for one in outcomes),
+        runs=tuple(_trial_result(trial) for trial in task.trials),
+    )
 
 
-def _run(trial: _Trial) -> dict[str, object]:
-    outcome = trial.outcome
-    return {
-        "repetition": outcome.key.repetition,
-        "status": outcome.status.value,
-        "counts": outcome.reason.counts,
-        "possibly_caused_by_agent": trial.caused_by_agent,
-        **_plain(outcome),
-        "grade": _plain(trial.grade) if trial.grade is not None else None,
-    }
+def _trial_result(trial: _Trial) -> TrialEntry:
+    outcome, grade = trial.outcome, trial.grade
+    return TrialEntry(
+        repetition=outcome.key.repetition,
+        status=outcome.status,
+        counts=outcome.reason.counts,
+        possibly_caused_by_agent=trial.caused_by_agent,
+        grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
+        **{name: getattr(outcome, name) for name in OF_OUTCOME},
+    )
 
 
-def _plain(value: Outcome | Grade) -> dict[str, object]:
-    """Without the key, which stands around it, and the digests of files, whose place is the journal."""
-    built = msgspec.to_builtins(value)
-    assert isinstance(built, dict)  # noqa: S101 - a dataclass is an object in JSON
-    del built["key"], built["files"]
-    return built
-
-
-def _totals(tasks: Sequence[_Task]) -> dict[str, object]:
+def _totals(tasks: Sequence[_Task]) -> Totals:
     """The mean over tasks, and beside it what it leaves out."""
-    left_out = Counter[str]()
-    for task in tasks:
-        left_out.update(task.left_out)  # keeps the zeros too
-    without_score = sum(not task.scores for task in tasks)
-    return {
-        "score": msgspec.to_builtins(estimate([task.scores for task in tasks])),
-        "left_out": {
-            **{name: left_out[name] for name in LEFT_OUT if name in left_out or name in ALWAYS_TOLD},
-            "tasks_without_score": without_score,
-        },
-    }
+    left_out = [task.left_out for task in tasks]
+    return Totals(
+        score=estimate([task.scores for task in tasks]),
+        left_out=TotalLeftOut(
+            ungraded=sum(one.ungraded for one in left_out),
+            infrastructure=sum(one.infrastructure for one in left_out),
+            prerequisite_missing=sum(one.prerequisite_missing for one in left_out),
+            not_run=sum(one.not_run for one in left_out),
+            tasks_without_score=sum(not task.scores for task in tasks),
+        ),
+    )
 
 
-def _caused_by_agent(tasks: Sequence[_Task], attempts: Mapping[TrialKey, TrialAttempts]) -> dict[str, object]:
-    caused = [trial.outcome for task in tasks for trial in task.trials if trial.caused_by_agent]
+def _category(tasks: Sequence[_Task], attempts: Mapping[TrialKey, TrialState]) -> CategoryTotals:
+    totals = _totals(tasks)
+    caused = _caused_by_agent(tasks, attempts)
+    return CategoryTotals(score=totals.score, left_out=totals.left_out, possibly_caused_by_agent=caused)
+
+
+def _caused_by_agent(tasks: Sequence[_Task], attempts: Mapping[TrialKey, TrialState]) -> CausedByAgent:
+    caused = [trial.outcome.key for task in tasks for trial in task.trials if trial.caused_by_agent]
     means = [fsum(scores) / len(scores) for task in tasks if (scores := task.scores_if_zero)]
-    return {
-        "trials": [
-            {
-                "task_id": one.key.task_id,
-                "repetition": one.key.repetition,
-                "reasons": [each.reason.value for each in attempts[one.key].ended],
-            }
-            for one in caused
-        ],
-        "score_if_zero": summarise(means).mean if caused else None,
-    }
+    return CausedByAgent(
+        trials=tuple(
+            CausedTrial(
+                task_id=key.task_id,
+                repetition=key.repetition,
+                reasons=tuple(each.reason.value for each in attempts[key].ended),
+            )
+            for key in caused
+        ),
+        score_if_zero=summarise(means).mean if caused else None,
+    )
 
 
-def _pass(tasks: Sequence[_Task], threshold: float) -> dict[str, object]:
+def _pass(tasks: Sequence[_Task], threshold: float) -> PassRates:
     ks = pass_ks(max((task.planned for task in tasks), default=0))
     rates = pass_rates([task.scores for task in tasks], threshold=threshold, ks=ks)
-    return {
-        "threshold": threshold,
-        "k": {
-            str(rate.k): {"pass_at_k": rate.pass_at_k, "pass_hat_k": rate.pass_hat_k, "tasks": rate.tasks}
+    return PassRates(
+        threshold=threshold,
+        k={
+            str(rate.k): PassRate(pass_at_k=rate.pass_at_k, pass_hat_k=rate.pass_hat_k, tasks=rate.tasks)
             for rate in rates
         },
-    }
+    )
 
 
-def _automated_only(tasks: Sequence[_Task]) -> dict[str, object]:
+def _automated_only(tasks: Sequence[_Task]) -> AutomatedOnly:
     """What is known of hybrid trials that wait for a judge: no score, so in no other mean."""
     alone = [[trial.automated_alone for trial in task.trials] for task in tasks]
     known = [scores for task in alone if (scores := [score for score in task if score is not None])]
-    return {
-        "tasks": len(known),
-        "trials": sum(map(len, known)),
-        "mean": summarise([fsum(scores) / len(scores) for scores in known]).mean,
-    }
+    return AutomatedOnly(
+        tasks=len(known),
+        trials=sum(map(len, known)),
+        mean=summarise([fsum(scores) / len(scores) for scores in known]).mean,
+    )
 
 
 def _retries(
     tasks: Sequence[_Task],
-    attempts: Mapping[TrialKey, TrialAttempts],
+    attempts: Mapping[TrialKey, TrialState],
     grades: Mapping[tuple[TrialKey, int], Grade],
-) -> dict[str, object]:
+) -> Retries:
     """What trying again has done: the score of the first attempts alone stands beside that of those that count.
 
     `recovered` are trials whose first attempt was invalid, and a later one is not.
@@ -303,16 +343,16 @@ def _retries(
         )
         for task in tasks
     ]
-    return {
-        "trials": sum(len(trial) > 1 for trial in ended.values()),
-        "attempts": sum(max(0, len(trial) - 1) for trial in ended.values()),
-        "recovered": sum(trial.counting.reason.counts and not trial.first.reason.counts for trial in attempts.values()),
-        "first_attempts": _totals(first),
-        "other_attempts_usage": _usage(one.usage for one in others),
-    }
+    return Retries(
+        trials=sum(len(trial) > 1 for trial in ended.values()),
+        attempts=sum(max(0, len(trial) - 1) for trial in ended.values()),
+        recovered=sum(trial.counting.reason.counts and not trial.first.reason.counts for trial in attempts.values()),
+        first_attempts=_totals(first),
+        other_attempts_usage=_usage(one.usage for one in others),
+    )
 
 
-def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> dict[str, object] | None:
+def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> JudgeTotals | None:
     """What judging cost, apart from what the agents used. None when no judge was asked.
 
     Whether a price was named is known of a grade, not of each of its calls.
@@ -322,17 +362,17 @@ def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> dict[str, object
     if not asked:
         return None
     costs = [part.cost_usd for part in asked if part.cost_usd is not None]
-    return {
-        "models": sorted({part.model for part in counting if part.model}),
-        "prompt_versions": sorted({part.prompt_version for part in counting if part.prompt_version}),
-        "trials": len(counting),
-        "calls": sum(part.calls for part in asked),
-        "cached": sum(part.cached for part in asked),
-        "usage": _usage(part.usage for part in asked),
-        "cost_usd": fsum(costs) if costs else None,
-        "calls_without_cost": sum(part.calls for part in asked if part.cost_usd is None),
-        "latency_s": _seconds(part.latency_s for part in asked),
-    }
+    return JudgeTotals(
+        models=tuple(sorted({part.model for part in counting if part.model})),
+        prompt_versions=tuple(sorted({part.prompt_version for part in counting if part.prompt_version})),
+        trials=len(counting),
+        calls=sum(part.calls for part in asked),
+        cached=sum(part.cached for part in asked),
+        usage=_usage(part.usage for part in asked),
+        cost_usd=fsum(costs) if costs else None,
+        calls_without_cost=sum(part.calls for part in asked if part.cost_usd is None),
+        latency_s=_seconds(part.latency_s for part in asked),
+    )
 
 
 def _judged(grades: Iterable[Grade]) -> list[JudgeGrade]:
@@ -341,10 +381,8 @@ def _judged(grades: Iterable[Grade]) -> list[JudgeGrade]:
     return [part for part in parts if part is not None and part.ungraded not in NOBODY_WAS_ASKED]
 
 
-def _usage(usages: Iterable[Usage]) -> dict[str, object]:
-    built = msgspec.to_builtins(sum(usages, Usage()))
-    assert isinstance(built, dict)  # noqa: S101 - a dataclass is an object in JSON
-    return built
+def _usage(usages: Iterable[Usage]) -> Usage:
+    return sum(usages, Usage())
 
 
 def _seconds(durations: Iterable[float]) -> float:

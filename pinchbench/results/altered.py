@@ -12,10 +12,11 @@ from pinchbench.results.journal import read_journal
 from pinchbench.results.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator
 
     from pinchbench.model import Grade, Outcome, TrialKey
     from pinchbench.results.journal import Journal
+    from pinchbench.results.result_json import Aggregate
     from pinchbench.results.store import RunFiles
 
     AttemptKey = tuple[TrialKey, int]
@@ -95,18 +96,18 @@ def reply_digests(journal: Journal) -> list[tuple[AttemptKey, str]]:
 
 def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
     """Say whether run.json is as it was written, as far as the journal has its digest. Blocks."""
-    if journal.started is None or not journal.started.run_json:
+    if journal.state.started is None or not journal.state.started.run_json:
         return
     try:
         digest = file_digest(files.provenance)
     except OSError as error:
         yield f"{files.provenance} can't be read: {error.strerror}"
         return
-    if digest != journal.started.run_json:
+    if digest != journal.state.started.run_json:
         yield f"{files.provenance} is not as it was written"
 
 
-def changed_result(files: RunFiles, journal: Journal, data: Mapping[str, object]) -> Iterator[str]:
+def changed_result(files: RunFiles, journal: Journal, data: Aggregate) -> Iterator[str]:
     """Say what of the result file does not follow from the journal, which gives `data`. Blocks.
 
     One that is not there is no difference: the runner died before it wrote it, and `resume` does. Nor is one that names
@@ -121,7 +122,7 @@ def changed_result(files: RunFiles, journal: Journal, data: Mapping[str, object]
         return
     named = found.get("journal")
     if not isinstance(named, dict):
-        if journal.started is not None and journal.started.run_json:
+        if journal.state.started is not None and journal.state.started.run_json:
             yield f"{files.aggregate} does not name its journal"
         return
     number, digest = named.get("records"), named.get("digest")

@@ -30,6 +30,7 @@ from pinchbench.results.records import (
     TrialStarted,
     decode,
 )
+from pinchbench.results.run_state import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,8 +125,7 @@ class Retelling:
         """`facts` are those of run.json."""
         self.facts = facts
         self._files = files
-        self._settled: set[TrialKey] = set()
-        self._gone: set[str] = set()
+        self._state = RunState()
 
     def begin(self, now: float) -> RunBegan:
         """How the run began, or goes on, with what is left of it. `now` is in seconds since the epoch."""
@@ -133,13 +133,12 @@ class Retelling:
 
     def tell(self, record: Record, now: float) -> Iterator[Event]:
         """The events of a record that is read now."""
+        self._state.apply(record)
         match record:
             case TrialStarted(key=key, slot=slot, attempt=attempt, at=at):
                 ago_s = max(0.0, now - at)
                 yield TrialBegan(slot=slot, key=key, timeout_s=self._limit_s(key), attempt=attempt, ago_s=ago_s)
             case TrialFinished(outcome=outcome, retried=retried):
-                if outcome.reason.counts and not retried:
-                    self._settled.add(outcome.key)
                 yield TrialEnded(outcome=outcome, retried=retried)
             case GradeGiven(grade=grade):
                 yield TrialGraded(grade=grade)
@@ -147,8 +146,6 @@ class Retelling:
                 yield PaceChanged(limit=limit, why=why, is_end=is_end)
             case RunResumed(at=at):
                 self.facts = as_resumed(self.facts, [record])
-                self._gone |= set(record.gone)
-                self._settled = {key for key in self._settled if key.task_id not in record.tasks}
                 yield self._began(at, now)
             case RegradeStarted(trials=trials):
                 yield RegradeBegan(run=self._files.name, trials=trials)
@@ -158,8 +155,10 @@ class Retelling:
                 return
 
     def _began(self, at: float, now: float) -> RunBegan:
-        planned = [key for key in self.facts.keys if key.task_id not in self._gone]
-        ahead = [TrialAhead(key=key, timeout_s=self._limit_s(key)) for key in planned if key not in self._settled]
+        gone = self._state.gone
+        planned = [key for key in self.facts.keys if key.task_id not in gone]
+        left = self._state.left(planned).keys
+        ahead = [TrialAhead(key=key, timeout_s=self._limit_s(key)) for key in left]
         # about as the runner starts them: the repetitions one after another, the longest first
         ahead.sort(key=lambda one: (one.key.repetition, -one.timeout_s))
         config = self.facts.config

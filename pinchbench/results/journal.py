@@ -8,26 +8,18 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.folders import sync_folder
-from pinchbench.results.attempts import trial_attempts
 from pinchbench.results.chain import Chain, first_link, seal
 from pinchbench.results.lock import LockFile
 from pinchbench.results.reading import MAX_RECORD_BYTES, digest_before, read_lines
-from pinchbench.results.records import (
-    GradeGiven,
-    RunFinished,
-    RunResumed,
-    RunStarted,
-    TrialFinished,
-    TrialStarted,
-    decode,
-    encode,
-)
+from pinchbench.results.records import encode
+from pinchbench.results.run_state import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +29,6 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.model import Grade, Outcome, TrialKey
     from pinchbench.results.chain import Link
     from pinchbench.results.records import Record
 
@@ -101,7 +92,7 @@ class JournalWriter:
     def _last_link(self) -> Link:
         """Where the chain of what the file holds goes on. A journal of an older release has none: it begins here."""
         chain = Chain()
-        if differences := [one.difference for one in read_lines(self._path, decode, chain) if one.difference]:
+        if differences := [one.difference for one in read_lines(self._path, chain) if one.difference]:
             raise AlteredRunError.of(differences, run=self._path.parent)
         return chain.last or first_link(digest_before(self._path, self._end))
 
@@ -226,7 +217,7 @@ async def write_records(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Journal:
-    """What a journal says: its whole records in order, and a sentence for every line that is none.
+    """What a journal says: its whole records in order, the state that they give, and a sentence for every other line.
 
     `differences` name the lines that are not as they were written, or not where. `digests` are those of the chain:
     the last is the journal's own, and the first is that of an older release's records, which have none. They are empty
@@ -234,6 +225,7 @@ class Journal:
     """
 
     records: tuple[Record, ...]
+    state: RunState
     problems: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
@@ -243,78 +235,19 @@ class Journal:
         """How many of its records are chained."""
         return max(0, len(self.digests) - 1)
 
-    @property
-    def attempts(self) -> tuple[Outcome, ...]:
-        """Every outcome in the order in which they were written."""
-        return tuple(record.outcome for record in self.records if isinstance(record, TrialFinished))
 
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """The outcome that counts of each trial that has one, in the order in which they were written."""
-        return tuple(attempts.counting for attempts in trial_attempts(self.records).values())
-
-    @property
-    def grades(self) -> dict[TrialKey, Grade]:
-        """The grade that counts of each trial that has one: the latest of the attempt that counts."""
-        counting = {outcome.key: outcome.attempt for outcome in self.outcomes}
-        given = self.attempt_grades
-        return {key: grade for (key, attempt), grade in given.items() if counting.get(key, attempt) == attempt}
-
-    @property
-    def graded(self) -> frozenset[tuple[TrialKey, int]]:
-        """The attempts that need no other grade: they have a score, or none for a reason that does not pass."""
-        given = self.attempt_grades.items()
-        return frozenset(which for which, one in given if one.ungraded is None or not one.ungraded.passes)
-
-    @property
-    def attempt_grades(self) -> dict[tuple[TrialKey, int], Grade]:
-        """The latest grade of each attempt.
-
-        But where the task is the same, no failure to grade takes away a score that was there: an endpoint's bad day, or
-        a workspace that has gone since, says nothing against it.
-        """
-        latest: dict[tuple[TrialKey, int], Grade] = {}
-        for grade in (record.grade for record in self.records if isinstance(record, GradeGiven)):
-            before = latest.get((grade.key, grade.attempt))
-            keeps = before is not None and before.score is not None and before.digest == grade.digest
-            if grade.score is not None or not keeps:
-                latest[grade.key, grade.attempt] = grade
-        return latest
-
-    @property
-    def started(self) -> RunStarted | None:
-        """The first record, if it is whole."""
-        return next((record for record in self.records if isinstance(record, RunStarted)), None)
-
-    @property
-    def resumed(self) -> tuple[RunResumed, ...]:
-        """Each time the run was resumed."""
-        return tuple(record for record in self.records if isinstance(record, RunResumed))
-
-    @property
-    def finished(self) -> RunFinished | None:
-        """How the run ended; None when the last runner died."""
-        for record in reversed(self.records):
-            match record:
-                case RunFinished():
-                    return record
-                case RunStarted() | RunResumed() | TrialStarted() | TrialFinished():
-                    return None
-                case _:
-                    continue
-        return None
-
-
-def read_journal(path: Path) -> Journal:
+def read_journal(path: Path, *, created_at: float = inf) -> Journal:
     """Read a journal in whatever state its writer's death left it. Blocks.
 
     A torn last line, and whatever else is no record, is left out and named in `problems`, and so is a line that is
-    there twice; a whole record behind a torn one is kept. Raises ResultsError when the file can't be read at all.
+    there twice; a whole record behind a torn one is kept. `created_at` is that of `RunState`. Raises ResultsError when the file can't be read at all.
     """
     chain = Chain()
-    lines = list(read_lines(path, decode, chain))
+    lines = list(read_lines(path, chain))
+    records = tuple(record for line in lines for record in line.records)
     return Journal(
-        records=tuple(record for line in lines for record in line.records),
+        records=records,
+        state=RunState.of(records, created_at=created_at),
         problems=tuple(line.problem for line in lines if line.problem),
         differences=tuple(line.difference for line in lines if line.difference),
         digests=tuple(chain.digests),

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.errors import ResultsError
-from pinchbench.model import Ungraded  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.results.altered import changed_result
 from pinchbench.results.lock import is_written
 from pinchbench.results.past_run import read_run
+from pinchbench.results.result_json import LeftOut
 from pinchbench.results.statistics import ROUNDING, Estimate
 from pinchbench.results.store import runs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from pinchbench.results.result_json import Aggregate
     from pinchbench.results.store import RunFiles
 
 PAUSE_S = 600.0  # between two trials: a longer one was a night's or a resumption's, not the run's own set-up
@@ -59,7 +60,7 @@ class Listed:
     planned: int = 0
     passed: int = 0
     pass_threshold: float = 0.0
-    left_out: Mapping[str, int] | None = None
+    left_out: LeftOut | None = None
     caused_by_agent: int = 0
     score_if_zero: float | None = None
     tokens: int = 0
@@ -75,78 +76,7 @@ class Listed:
     @property
     def without_score(self) -> int:
         """How many of the planned trials have no score, or failed for infrastructure reasons."""
-        return sum((self.left_out or {}).values())
-
-
-class _Grade(msgspec.Struct, frozen=True, gc=False):
-    score: float | None = None
-    ungraded: Ungraded | None = None
-
-
-class _Trial(msgspec.Struct, frozen=True, gc=False):
-    counts: bool
-    started_at: float
-    ended_at: float
-    grade: _Grade | None
-
-    @property
-    def score(self) -> float | None:
-        score = self.grade.score if self.counts and self.grade is not None else None
-        return score if score is not None and 0.0 <= score <= 1.0 else None
-
-
-class _Task(msgspec.Struct, frozen=True, gc=False):
-    runs: tuple[_Trial, ...]
-
-
-class _Counts(msgspec.Struct, frozen=True, gc=False):
-    planned: int
-
-
-class _LeftOut(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    ungraded: int
-    infrastructure: int
-    not_run: int
-    prerequisite_missing: int = 0  # not told by runs of older releases
-
-
-class _CausedByAgent(msgspec.Struct, frozen=True, gc=False):
-    trials: tuple[object, ...] = ()
-    score_if_zero: float | None = None
-
-
-class _Pass(msgspec.Struct, frozen=True, gc=False):
-    threshold: float
-
-
-class _Usage(msgspec.Struct, frozen=True, gc=False):
-    total_tokens: int
-    cost_usd: float
-
-
-class _Judge(msgspec.Struct, frozen=True, gc=False):
-    cost_usd: float | None
-
-
-class _Aggregate(msgspec.Struct, frozen=True, gc=False, rename={"passing": "pass"}):
-    """What a list tells of an aggregate."""
-
-    tasks: tuple[_Task, ...]
-    counts: _Counts
-    score: Estimate
-    left_out: _LeftOut
-    passing: _Pass
-    usage: _Usage
-    execution_time: float
-    judge: _Judge | None
-    possibly_caused_by_agent: _CausedByAgent = _CausedByAgent()
-    interrupted: str | None = None
-    stopped: str = ""
-    changes: tuple[str, ...] = ()
-
-    @property
-    def trials(self) -> list[_Trial]:
-        return [trial for task in self.tasks for trial in task.runs]
+        return self.left_out.total if self.left_out is not None else 0
 
 
 class _Config(msgspec.Struct, frozen=True, gc=False):
@@ -203,10 +133,9 @@ def _listed(files: RunFiles, facts: _Facts | str) -> Listed:
     try:
         is_running = is_written(files.journal)
         run = read_run(files)
-        data = msgspec.convert(run.data, _Aggregate)
         now = msgspec.structs.replace(facts, versions=run.facts.versions)
         differs = run.differences or any(not is_running for _ in changed_result(files, run.journal, run.data))
-        listed = _in_short(files, now, data, unfinished=run.unfinished, is_running=is_running)
+        listed = _in_short(files, now, run.data, unfinished=run.unfinished, is_running=is_running)
     except ResultsError as error:
         return _unreadable(files, str(error))
     except OSError as error:
@@ -220,7 +149,7 @@ def _unreadable(files: RunFiles, problem: str) -> Listed:
     return Listed(run_id=files.name.rpartition("_")[2], run=files.name, problem=problem)
 
 
-def _in_short(files: RunFiles, facts: _Facts, data: _Aggregate, *, unfinished: int, is_running: bool) -> Listed:
+def _in_short(files: RunFiles, facts: _Facts, data: Aggregate, *, unfinished: int, is_running: bool) -> Listed:
     trials = data.trials
     took_s = at_work_s((trial.started_at, trial.ended_at) for trial in trials)
     judge_usd = data.judge.cost_usd if data.judge is not None else None
@@ -238,7 +167,7 @@ def _in_short(files: RunFiles, facts: _Facts, data: _Aggregate, *, unfinished: i
         planned=data.counts.planned,
         passed=sum(trial.score is not None and trial.score >= needed for trial in trials),
         pass_threshold=data.passing.threshold,
-        left_out=msgspec.to_builtins(data.left_out),
+        left_out=LeftOut(**{name: getattr(data.left_out, name) for name in LeftOut.__struct_fields__}),
         caused_by_agent=len(data.possibly_caused_by_agent.trials),
         score_if_zero=data.possibly_caused_by_agent.score_if_zero,
         tokens=data.usage.total_tokens,
@@ -251,7 +180,7 @@ def _in_short(files: RunFiles, facts: _Facts, data: _Aggregate, *, unfinished: i
     )
 
 
-def _state(data: _Aggregate, *, unfinished: int, is_running: bool) -> State:
+def _state(data: Aggregate, *, unfinished: int, is_running: bool) -> State:
     if is_running:
         return State.RUNNING
     if not unfinished:

@@ -5,25 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import UNSET
+
+from pinchbench.errors import ResultsError
 from pinchbench.limits import DEFAULT_PASS_THRESHOLD
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.altered import changed_run_json
-from pinchbench.results.attempts import promised_retries, trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import read_journal
 from pinchbench.results.overview import trial_score
-from pinchbench.results.records import GradeGiven
-from pinchbench.results.sessions import sessions
+from pinchbench.results.result_json import JournalEnd, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.model import Grade, Outcome, TrialKey
-    from pinchbench.results.attempts import TrialAttempts
     from pinchbench.results.facts import RunFacts
     from pinchbench.results.journal import Journal
     from pinchbench.results.records import RunFinished
+    from pinchbench.results.result_json import Aggregate
+    from pinchbench.results.run_state import TrialState
     from pinchbench.results.store import RunFiles
 
 
@@ -44,8 +47,8 @@ class PastRun:
     journal: Journal = field(repr=False)
     outcomes: tuple[Outcome, ...] = field(repr=False)
     grades: Mapping[TrialKey, Grade] = field(repr=False)
-    attempts: Mapping[TrialKey, TrialAttempts] = field(repr=False)
-    data: Mapping[str, object] = field(repr=False)
+    attempts: Mapping[TrialKey, TrialState] = field(repr=False)
+    data: Aggregate = field(repr=False)
     caused_by_agent: frozenset[TrialKey] = frozenset()
     differences: tuple[str, ...] = ()
     unfinished: int = 0
@@ -73,49 +76,49 @@ def threshold_of(facts: RunFacts) -> float:
     return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD
 
 
+def _limits(facts: RunFacts) -> Limits:
+    try:
+        return msgspec.convert(facts.config, Limits)
+    except msgspec.ValidationError as error:
+        raise ResultsError(f"The limits in the settings of the run {facts.run_id} can't be read: {error}.") from error
+
+
 def read_run(files: RunFiles) -> PastRun:
     """Read a run, also one that is still written. Blocks, in proportion to its trials.
 
     The same files give the same values. Raises ResultsError when they can't be read.
     """
     first = read_facts(files.provenance)
-    journal = read_journal(files.journal)
-    facts = as_resumed(first, journal.resumed)
+    journal = read_journal(files.journal, created_at=first.created_at)
+    state = journal.state
+    facts = as_resumed(first, state.resumed)
     plan = facts.keys
     planned = set(plan)
-    outcomes = tuple(outcome for outcome in journal.outcomes if outcome.key in planned)
-    finished = journal.finished
-    waiting = promised_retries(journal.records).keys()
-    graded = journal.graded
-    done = {one.key for one in outcomes if one.reason.counts and (one.key, one.attempt) in graded} - waiting
-    gone = {task_id for record in journal.resumed for task_id in record.gone}
-    unfinished = sum(key not in done and key.task_id not in gone for key in plan)
+    outcomes = tuple(outcome for outcome in state.outcomes if outcome.key in planned)
+    unfinished = state.unfinished(plan)
     # a signal or a limit that came when all was done has ended nothing
-    end = finished if unfinished else None
-    attempts = trial_attempts(journal.records)
-    grades = journal.grades
+    end = state.finished if unfinished else None
+    attempts = {key: trial for key, trial in state.trials.items() if trial.outcomes}
+    grades = state.grades
     caused = possibly_caused_by_agent(attempts) & planned
+    suite = facts.config.get("suite")
     data = aggregate(
         model=str(first.config.get("model")),
         run_id=facts.run_id,
-        timestamp=finished.at if finished is not None else facts.created_at,
+        timestamp=state.finished.at if state.finished is not None else facts.created_at,
         plan=plan,
         outcomes=outcomes,
-        facts={
-            "suite": facts.config.get("suite"),
-            "interrupted": end.interrupted if end is not None else None,
-            "stopped": end.stopped if end is not None else "",
-            "stop": end.stop.value if end is not None and end.stop is not None else None,
-            "limits": {name: facts.config.get(name) for name in ("max_cost", "max_tokens", "max_hours")},
-            "sessions": [list(span) for span in sessions(facts.created_at, journal.records)],
-            "changes": [change for record in journal.resumed for change in record.changes],
-            "run": files.name,
-            **({"journal": {"records": journal.length, "digest": journal.digests[-1]}} if journal.digests else {}),
-        },
+        suite=suite if isinstance(suite, str) else None,
+        end=end,
+        limits=_limits(facts),
+        sessions=state.sessions,
+        changes=state.changes,
+        run=files.name,
+        journal=JournalEnd(records=journal.length, digest=journal.digests[-1]) if journal.digests else UNSET,
         attempts=attempts,
-        attempt_grades=journal.attempt_grades,
+        attempt_grades=state.attempt_grades,
         grades=grades,
-        graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
+        graded=state.given,
         categories={task_id: task.category for task_id, task in facts.tasks.items()},
         pass_threshold=threshold_of(facts),
         caused_by_agent=caused,

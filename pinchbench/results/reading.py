@@ -8,20 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
 from pinchbench.errors import ResultsError
-from pinchbench.results.chain import SEAL, Chain
-from pinchbench.results.records import Record, RegradeStarted, RunResumed, RunStarted
+from pinchbench.results.chain import SEAL
+from pinchbench.results.records import Record, RegradeStarted, RunResumed, RunStarted, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
-R = TypeVar("R")
+    from pinchbench.results.chain import Chain
 
 MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 long names of criteria stays below it
 COPY_BYTES = 1024 * 1024
@@ -33,54 +33,38 @@ KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line(Generic[R]):
-    """A line of a journal: its whole records, nearly always one, the byte at which it begins, and what is wrong with it.
+class Line:
+    """A line of a journal: its whole records, nearly always one, and what is wrong with it.
 
     `problem` is what a writer's death, a full disk or a power cut explains, `difference` what they do not: the line is
     not as it was written, or is not where it was written.
     """
 
-    records: Sequence[R]
-    at: int
+    records: Sequence[Record]
     problem: str = ""
     difference: str = ""
 
 
-def read_lines(path: Path, decode: Callable[[bytes], R], chain: Chain | None = None) -> Iterator[Line[R]]:
+def read_lines(path: Path, chain: Chain) -> Iterator[Line]:
     """Read all that a journal holds, a line at a time, and check it with `chain`. Blocks.
 
-    `decode` makes a record of bytes, or raises ValueError. A torn last line, and whatever else is no record, gives none,
+    A torn last line, and whatever else is no record, gives none,
     and so does a line that is there twice; a whole record behind a torn one is found. Raises ResultsError when the file
     can't be read.
     """
     try:
         with path.open("rb") as file:
-            yield from _read(file, path, decode, chain or Chain())
+            yield from _read(file, path, chain)
     except OSError as error:
         raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
 
 
-def read_again(path: Path, places: Iterable[int], decode: Callable[[bytes], R]) -> Iterator[Sequence[R]]:
-    """The whole records of each line that begins at one of these bytes. Blocks. Raises ResultsError as `read_lines`."""
-    places = list(places)
-    if not places:
-        return
-    try:
-        with path.open("rb") as file:
-            for at in places:
-                file.seek(at)
-                _, line, nuls = next(_lines(file), (at, b"", 0))
-                yield [record for record, _ in _read_line(line, nuls, decode)[0]]
-    except OSError as error:
-        raise ResultsError(f"The journal {path} can't be read: {error.strerror}.") from error
-
-
-def _read(file: BinaryIO, path: Path, decode: Callable[[bytes], R], chain: Chain) -> Iterator[Line[R]]:
+def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
     # Of the lines since a runner began; another one may write the same again. That among 300 000 two differ and have the
     # same 64 bits is a chance of three in a billion.
     seen: set[int] = set()
     for number, (at, line, nuls) in enumerate(_lines(file), start=1):
-        found, problem = _read_line(line, nuls, decode)
+        found, problem = _read_line(line, nuls)
         before = partial(digest_before, path, at)
         difference = next(filter(None, [chain.check(raw, before) for _, raw in found]), "")
         which = hash(line.strip(b"\0\n"))
@@ -94,7 +78,6 @@ def _read(file: BinaryIO, path: Path, decode: Callable[[bytes], R], chain: Chain
         where = f"{path}:{number}: "
         yield Line(
             records=[record for record, _ in found],
-            at=at,
             problem=where + problem if problem else "",
             difference=where + difference if difference else "",
         )
@@ -144,7 +127,7 @@ def _skip_line(file: BinaryIO) -> None:
         pass
 
 
-def _read_line(line: bytes, nuls: int, decode: Callable[[bytes], R]) -> tuple[list[tuple[R, bytes]], str]:
+def _read_line(line: bytes, nuls: int) -> tuple[list[tuple[Record, bytes]], str]:
     """The records of a line with their bytes, and what else is wrong. More than one, or a torn one first: never sealed."""
     whole = line.rstrip(b"\0\n")
     nuls += len(line.rstrip(b"\n")) - len(whole)
@@ -158,7 +141,7 @@ def _read_line(line: bytes, nuls: int, decode: Callable[[bytes], R]) -> tuple[li
     except ValueError as error:
         problem = problem or _what_is_wrong(line, error)
     starts = [match.start() for match in BEGINNING.finditer(whole)][-MAX_SPLICED:]
-    found: list[tuple[R, bytes]] = []
+    found: list[tuple[Record, bytes]] = []
     for start, end in pairwise([*starts, len(whole)]):
         with suppress(ValueError):
             found.append((decode(whole[start:end]), whole[start:end]))

@@ -77,7 +77,9 @@ def check_run(files: RunFiles) -> Verified:
     return Verified(
         run=files.name,
         records=journal.length,
-        files=stated + len(reply_digests(journal)) + bool(journal.started is not None and journal.started.run_json),
+        files=stated
+        + len(reply_digests(journal))
+        + bool(journal.state.started is not None and journal.state.started.run_json),
         differences=tuple(differences),
         unverified=tuple(_without_digests(journal)),
     )

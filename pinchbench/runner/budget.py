@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from pinchbench.model import Grade, JudgeGrade, Outcome, TrialKey, Usage
-    from pinchbench.results.standing import GradeMark, JudgeMark, OutcomeMark, UsageMark
 
 OUTLOOK_ATTEMPTS = 3  # that must have ended before the whole run is forecast: one or two may be far from the usual
 SHORTEST_S = 1.0  # that a trial is expected to take: what is rounded to nothing still costs something
@@ -76,8 +75,8 @@ class Budget:
         *,
         began: float,
         expected_s: Mapping[str, float] = MappingProxyType({}),
-        earlier: Iterable[Outcome | OutcomeMark] = (),
-        judged: Iterable[Grade | GradeMark] = (),
+        earlier: Iterable[Outcome] = (),
+        judged: Iterable[Grade] = (),
     ) -> None:
         """`expected_s` says how long a trial of each task takes, in seconds, by task id; a task without takes the mean of them.
 
@@ -131,7 +130,7 @@ class Budget:
             return ""
         return UNPRICED
 
-    def _add(self, outcome: Outcome | OutcomeMark, key: TrialKey | None = None) -> None:
+    def _add(self, outcome: Outcome, key: TrialKey | None = None) -> None:
         """Take the end of an attempt; `key` is None for those of earlier sessions, of which nothing was reported live."""
         expected_s = self._expected(outcome.key.task_id)
         for meter in self._meters:
@@ -204,8 +203,8 @@ class _Kind:
     """What can be used up: how it is read and how it is said. `spent` and `whole` are parts of sentences."""
 
     option: str
-    of: Callable[[Usage | UsageMark], float]
-    of_judge: Callable[[JudgeGrade | JudgeMark], float]
+    of: Callable[[Usage], float]
+    of_judge: Callable[[JudgeGrade], float]
     show: Callable[[float], str]
     spent: str
     whole: str
@@ -242,7 +241,7 @@ class _Meter:
         self._live[key] = live = _Usual(used=self._kind.of(usage), expected_s=expected_s, count=1)
         self._most_live = max(self._most_live, live, key=lambda one: one.used)
 
-    def ended(self, outcome: Outcome | OutcomeMark, key: TrialKey | None, expected_s: float) -> None:
+    def ended(self, outcome: Outcome, key: TrialKey | None, expected_s: float) -> None:
         live = self._live.pop(key, None) if key is not None else None
         is_known = outcome.usage.requests > 0
         used = self._kind.of(outcome.usage) if is_known else live.used if live is not None else 0.0
@@ -251,7 +250,7 @@ class _Meter:
         if is_known and outcome.reason is not Reason.INTERRUPTED:
             self._typical.add(used, expected_s)
 
-    def judged(self, judge: JudgeGrade | JudgeMark | None) -> None:
+    def judged(self, judge: JudgeGrade | None) -> None:
         used = self._kind.of_judge(judge) if judge is not None else 0.0
         self._spent += used
         self._judged += used
@@ -295,13 +294,13 @@ class _Meter:
         return self._kind.spent.format(self._kind.show(self._used))
 
 
-def _tokens(usage: Usage | UsageMark) -> float:
+def _tokens(usage: Usage) -> float:
     # Not every provider sums up
     parts = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return usage.total_tokens or parts
 
 
-def _judge_cost(judge: JudgeGrade | JudgeMark) -> float:
+def _judge_cost(judge: JudgeGrade) -> float:
     return judge.usage.cost_usd if judge.cost_usd is None else judge.cost_usd
 
 

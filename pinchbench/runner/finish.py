@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model import Grade, Outcome, Stop, TrialKey
+    from pinchbench.results.result_json import Aggregate
     from pinchbench.results.store import RunFiles
 
 
@@ -32,7 +33,7 @@ class Result:
     path: Path
     folder: Path
     # not shown: asyncio puts the value of its main task into words on leaving, and these are megabytes
-    data: Mapping[str, object] = field(repr=False)
+    data: Aggregate = field(repr=False)
     outcomes: tuple[Outcome, ...] = field(repr=False)
     grades: Mapping[TrialKey, Grade] = field(repr=False)
     planned: int

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
-    from pinchbench.model import Outcome, Suite, Trial, TrialKey
+    from pinchbench.model import Grade, Outcome, Suite, Trial, TrialKey
     from pinchbench.results.facts import RunFacts, TaskFacts
     from pinchbench.results.journal import JournalWriter
-    from pinchbench.results.standing import GradeMark, OutcomeMark
     from pinchbench.results.store import RunFiles
 
 
@@ -51,8 +50,8 @@ class Prepared:
     skipped: tuple[str, ...] = ()
     note: str = ""
     ungraded: tuple[tuple[Trial, Outcome], ...] = ()
-    earlier: Sequence[OutcomeMark] = ()
-    judged: Sequence[GradeMark] = ()
+    earlier: Sequence[Outcome] = ()
+    judged: Sequence[Grade] = ()
     retried: Mapping[TrialKey, int] = field(default_factory=dict)
     done: int = 0
     tally: Tally = field(default_factory=Tally)

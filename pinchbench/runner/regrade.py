@@ -22,7 +22,6 @@ from pinchbench.model import GradingType
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.results.altered import refuse_altered
-from pinchbench.results.attempts import trial_attempts
 from pinchbench.results.facts import as_resumed, read_facts
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, Record, RegradeStarted, RunResumed
@@ -181,7 +180,7 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
     refuse_altered(files)
     journal = read_journal(files.journal)
     first = read_facts(files.provenance)
-    facts = as_resumed(first, journal.resumed)
+    facts = as_resumed(first, journal.state.resumed)
     root = config.tasks_dir or Path(str(facts.config.get("tasks_dir") or facts.suite["folder"]))
     loaded = load_suite(root, skip_broken=True)
     # what the run was told to run is part of its suite, listed or not
@@ -194,13 +193,13 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
     # a task that was to be mended and is not; broken files of others are nobody's business here
     if broken := [problem for problem in loaded.problems if problem.path.stem in missing]:
         raise SuiteError("\n".join(map(str, broken)))
-    scored = {which for which, grade in journal.attempt_grades.items() if grade.score is not None}
-    attempts = trial_attempts(journal.records)
+    scored = {which for which, grade in journal.state.attempt_grades.items() if grade.score is not None}
+    trials = journal.state.trials
     jobs = tuple(
         grade_job(facts.run_id, files, tasks[key.task_id], outcome, timezone=facts.timezone)
         for key in facts.keys
-        if key.task_id in tasks and key in attempts
-        for outcome in attempts[key].outcomes
+        if key.task_id in tasks and key in trials
+        for outcome in trials[key].outcomes
         if outcome.reason.counts and not (config.only_ungraded and (key, outcome.attempt) in scored)
     )
     changed = [task_id for task_id, task in tasks.items() if task.digest != facts.tasks[task_id].digest]

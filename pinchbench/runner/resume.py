@@ -17,8 +17,8 @@ from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import Attempt, Trial
 from pinchbench.results.altered import refuse_altered
 from pinchbench.results.facts import as_resumed, read_facts
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.standing import Standing
+from pinchbench.results.journal import JournalWriter, read_journal
+from pinchbench.results.run_state import RunState
 from pinchbench.results.store import find_run, runs_of
 from pinchbench.runner.audience import Audience
 from pinchbench.runner.bench import run_prepared
@@ -71,7 +71,7 @@ def _find(config: ResumeConfig) -> RunFiles:
         return find_run(config.run, config.output_dir)
     for files in runs_of(config.output_dir):
         try:
-            left = Standing(files.journal).left(read_facts(files.provenance).plan)
+            left = _state(files).left(read_facts(files.provenance).keys)
         except ResultsError:
             continue  # somebody else's files; a run that is named is read with all its errors
         if left.keys or left.ungraded:
@@ -79,24 +79,29 @@ def _find(config: ResumeConfig) -> RunFiles:
     raise ResultsError(f"{config.output_dir} has no unfinished run; name one that is elsewhere.")
 
 
+def _state(files: RunFiles) -> RunState:
+    """How far a run has come; its runner may have died before there was a journal."""
+    return read_journal(files.journal).state if files.journal.exists() else RunState()
+
+
 def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tuple[Prepared, Resumption]:
-    standing = Standing(files.journal)
-    facts = as_resumed(read_facts(files.provenance), standing.resumed)
+    state = _state(files)
+    facts = as_resumed(read_facts(files.provenance), state.resumed)
     run = _config(facts.config, config.settings)
     loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
     tasks = {task_id: task for task_id, task in loaded.suite.by_id.items() if task_id in facts.tasks}
     now = {task_id: task_facts(task, run) for task_id, task in tasks.items()}
-    known_gone = standing.gone - tasks.keys()
+    known_gone = state.gone - tasks.keys()
     before = {task_id: task for task_id, task in facts.tasks.items() if task_id not in known_gone}
     changes = (*setting_changes(facts.config, plain_config(run)), *task_changes(before, now))
     require(changes, accepted=config.accept_changes, run=files.name)
     changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
-    left = standing.left(facts.plan)
+    left = state.left(facts.keys)
     refuse_altered(files, {(outcome.key, outcome.attempt) for outcome in left.ungraded})
     trials = {key: _trial(key, tasks[key.task_id], run) for key in facts.keys if key.task_id in tasks}
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
     expected_s = expected_by_task(run, tuple(trials.values()), files.output_dir)
-    to_run = [Attempt(trial=trials[key], number=standing.next_attempt(key)) for key in trials if key in again]
+    to_run = [Attempt(trial=trials[key], number=state.next_attempt(key)) for key in trials if key in again]
     attempts, unmet = split_unmet(run, to_run)
     prepared = Prepared(
         config=run,
@@ -110,12 +115,12 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
             for outcome in left.ungraded
             if outcome.key in trials and outcome.key.task_id not in changed
         ),
-        earlier=standing.outcomes,
-        judged=standing.grades,
-        retried=standing.retried,
+        earlier=state.attempts,
+        judged=state.given,
+        retried=state.retried,
         done=len(trials) - len(again & trials.keys()),
-        tally=standing.tally((key for key in trials if key not in again), threshold=run.pass_threshold),
-        works=any(outcome.reason.counts for outcome in standing.outcomes),
+        tally=state.tally((key for key in trials if key not in again), threshold=run.pass_threshold),
+        works=any(outcome.reason.counts for outcome in state.attempts),
     )
     resumption = Resumption(
         facts=facts,

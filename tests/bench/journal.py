@@ -1,6 +1,6 @@
 """What a long journal costs: to scan it when the run is resumed, to write it, and to make it durable.
 
-`python tests/bench/journal.py [--outcomes 100000] [--rounds 2] [--records 20000]` writes the journal of a run of so many
+`python tests/bench/journal.py [--outcomes 10000] [--rounds 2] [--records 20000]` writes the journal of a run of so many
 trials, each with its start and its grade, as a run does, and prints two tables: CPU seconds of what `resume` makes of it
 beside reading its bytes and decoding its lines, and records a second with `fsync` and without.
 """
@@ -41,7 +41,6 @@ from pinchbench.results.records import (
     decode,
     encode,
 )
-from pinchbench.results.standing import Standing
 from pinchbench.results.store import create_run, write_json
 from pinchbench.runner import resume
 from pinchbench.runner.handover import hand_over, write
@@ -163,8 +162,7 @@ class Bench:
 
     def scan(self) -> None:
         """Find out what is left of the plan."""
-        standing = Standing(self.files.journal)
-        assert not standing.left([(trial.key.task_id, trial.key.repetition) for trial in self.trials]).keys
+        assert not read_journal(self.files.journal).state.left([trial.key for trial in self.trials]).keys
 
     def prepare(self) -> None:
         """All that `resume` does before it starts anything, the suite included."""
@@ -295,7 +293,7 @@ def make_durable(folder: Path, *, records: int, rounds: int) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="What a long journal costs.")
-    parser.add_argument("--outcomes", type=int, default=100_000, help="trials in the journal (default: 100000)")
+    parser.add_argument("--outcomes", type=int, default=10_000, help="trials in the journal (default: 10000)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of each (default: 2)")
     parser.add_argument("--records", type=int, default=30_000, help="records that are made durable (default: 30000)")
     options = parser.parse_args()

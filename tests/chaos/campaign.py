@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import psutil
 
 from chaos.blows import Blow, draw, strike
@@ -186,7 +187,7 @@ class Campaign:
         data = result_of(self.place)
         self.ledger.close(data)
         if expected is not None:
-            self.findings.differs += differences(timeless(data), timeless(expected.data))
+            self.findings.differs += differences(timeless(data), timeless(msgspec.to_builtins(expected.data)))
 
 
 def torment(folder: Path, rng: Random, peace: Peace, *, kills: int) -> Findings:

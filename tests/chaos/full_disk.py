@@ -10,6 +10,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from chaos.blows import LATER_S
 from chaos.campaign import STORES, Campaign, result_of
 from chaos.ledger import Findings, differences, scores
@@ -88,7 +90,7 @@ def _fill(folder: Path, name: str, rng: Random, peace: Peace) -> Findings:
         campaign.close(None)
         # what failed for want of room is told in the result, so that only the scores are the same
         if campaign.is_over:
-            findings.differs += differences(scores(result_of(place)), scores(expected.data))
+            findings.differs += differences(scores(result_of(place)), scores(msgspec.to_builtins(expected.data)))
     return findings
 
 
@@ -120,7 +122,7 @@ def _check_end(campaign: Campaign, findings: Findings, expected: Undisturbed) ->
     words = " ".join(campaign.shown).lower()
     if "disk is full" not in words and "no space left" not in words:
         findings.other.append(f"nothing was said of a full disk: {campaign.shown[-2:]}")
-    right = scores(expected.data)
+    right = scores(msgspec.to_builtins(expected.data))
     for path in campaign.place.output_dir.glob("*.json"):
         for key, (reason, grade) in scores(json.loads(path.read_text("utf-8"))).items():
             if grade[0].isdigit() and (reason, grade) != right[key]:

@@ -102,7 +102,7 @@ class Ledger:
         if calls is not None:
             self._check_calls(calls)
         self._check_starts(journal)
-        counted = {str(one.key): one.reason for one in journal.outcomes if one.reason.counts}
+        counted = {str(one.key): one.reason for one in journal.state.outcomes if one.reason.counts}
         for key, reason in self._counted.items():
             if counted.get(key) is not reason:
                 self._findings.lost.append(f"{key} had ended ({reason.value}) and has not any more: {counted.get(key)}")
@@ -130,13 +130,15 @@ class Ledger:
     def _check_shown(
         self, journal: Journal, ends: Sequence[tuple[str, str]], grades: Sequence[tuple[str, str]]
     ) -> None:
-        written = {(str(one.key), one.reason.value) for one in journal.attempts}
+        written = {(str(one.key), one.reason.value) for one in journal.state.attempts}
         for end in ends:
             if end not in written:
                 self._findings.lost.append(f"shown, and not in the journal: {end}")
             if Reason(end[1]).counts:
                 self._ended[end[0]] = end[1]
-        given = {(str(key), score_text(one.score, one.ungraded)) for (key, _), one in journal.attempt_grades.items()}
+        given = {
+            (str(key), score_text(one.score, one.ungraded)) for (key, _), one in journal.state.attempt_grades.items()
+        }
         for grade in grades:
             if grade not in given:
                 self._findings.lost.append(f"grade shown, and not in the journal: {grade}")

@@ -104,7 +104,7 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
     harbor = next(one for one in result.outcomes if one.key.task_id == "task_harbor")
     assert len(harbor.session_ids) == 2
     assert (tmp_path / "pb" / result.run_id / "task_harbor" / "harbor.txt").read_text() == "harboragain\n"
-    assert result.data["usage"] == pytest.approx(_as_dict(sum(models[0].counted.values(), Usage())))
+    assert _as_dict(result.data.usage) == pytest.approx(_as_dict(sum(models[0].counted.values(), Usage())))
     assert find_marked(result.run_id) == []
     assert home.snapshot() == before
 

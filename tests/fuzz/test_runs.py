@@ -123,9 +123,9 @@ def test_every_whole_line_of_a_damaged_journal_is_kept(
     assert all(any(record == found for found in kept) for record in whole)
     assert all(problem.startswith(f"{path}:") for problem in journal.problems)
     # what a resumed run and a report ask of it
-    assert len(journal.outcomes) <= len(journal.attempts)
-    assert journal.grades.keys() <= {key for key, _ in journal.attempt_grades}
-    assert journal.finished is None or journal.finished in journal.records
+    assert len(journal.state.outcomes) <= len(journal.state.attempts)
+    assert journal.state.grades.keys() <= {key for key, _ in journal.state.attempt_grades}
+    assert journal.state.finished is None or journal.state.finished in journal.records
 
 
 FACTS = RunFacts(
@@ -164,7 +164,7 @@ def test_the_numbers_of_any_journal_make_a_summary_without_control_characters(
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"\n".join([*strangers, *LINES]) + b"\n")
     journal = read_journal(path)
-    outcomes = [one for one in journal.outcomes if one.key not in skipped]
+    outcomes = [one for one in journal.state.outcomes if one.key not in skipped]
     plan = list(dict.fromkeys([*KEYS, *(one.key for one in outcomes)]))
     data = aggregate(
         model=HOSTILE_TEXTS[2],
@@ -172,13 +172,13 @@ def test_the_numbers_of_any_journal_make_a_summary_without_control_characters(
         timestamp=1.0,
         plan=plan,
         outcomes=outcomes,
-        facts={"stopped": HOSTILE_TEXTS[3]},
-        grades=journal.grades,
+        end=RunFinished(at=1.0, stopped=HOSTILE_TEXTS[3]),
+        grades=journal.state.grades,
         graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
         categories={"task_a": HOSTILE_TEXTS[4], "task_b": "writing"},
     )
     console = Console(file=StringIO(), width=100)
-    print_summary(console, data, outcomes, journal.grades, folder=Path("results"))
+    print_summary(console, data, outcomes, journal.state.grades, folder=Path("results"))
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
     assert not [

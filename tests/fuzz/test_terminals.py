@@ -45,6 +45,7 @@ from pinchbench.report.plan import print_plan
 from pinchbench.report.summary import print_summary
 from pinchbench.report.text import plain, plain_lines
 from pinchbench.results.aggregate import aggregate
+from pinchbench.results.records import RunFinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +162,7 @@ def summary(said: str, key: TrialKey) -> str:
         timestamp=1.0,
         plan=[*(one.key for one in outcomes), other],
         outcomes=outcomes,
-        facts={"stopped": said},
+        end=RunFinished(at=1.0, stopped=said),
         grades=grades,
         categories={key.task_id: said, "task_z": "writing"},
     )

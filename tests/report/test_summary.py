@@ -58,7 +58,6 @@ def _summary(
         timestamp=1.5,
         plan=[*(outcome.key for outcome in outcomes), *missing],
         outcomes=outcomes,
-        facts={},
         grades=given,
         graded=graded,
         categories={"task_a": "coding", "task_b": "writing"},

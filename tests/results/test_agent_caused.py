@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -16,10 +16,10 @@ from pinchbench.report.export.github import github_lines
 from pinchbench.report.history import legend
 from pinchbench.report.html.page import write_report
 from pinchbench.results.agent_caused import LOCAL, SHARED, possibly_caused_by_agent
-from pinchbench.results.attempts import TrialAttempts
 from pinchbench.results.comparison import compare
 from pinchbench.results.listing import past_runs
 from pinchbench.results.past_run import read_run
+from pinchbench.results.run_state import TrialState
 from pinchbench.results.sides import side_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ WORKS = Reason.COMPLETED
 def caused(**trials: list[Span]) -> set[str]:
     """The suspected ones of trials with such attempts: why, from when, and until when."""
     attempts = {
-        TrialKey(task_id=task, repetition=1): TrialAttempts(
+        TrialKey(task_id=task, repetition=1): TrialState(
             outcomes=tuple(
                 Outcome(
                     key=TrialKey(task_id=task, repetition=1),
@@ -111,7 +111,7 @@ LOST = Made(score=None, reason=Reason.GATEWAY_LOST, retried=(Reason.GATEWAY_LOST
 def test_the_result_lists_them_and_says_what_the_score_would_be_with_them_as_zero(tmp_path: Path) -> None:
     trials = {"task_a": (Made(score=0.8), LOST), "task_b": (Made(score=0.6),), "task_c": (LOST,)}
     data = read_run(write_run(tmp_path, PlannedRun(trials=trials, slots=3))).data
-    told = json.loads(json.dumps(data))
+    told = msgspec.json.decode(msgspec.json.encode(data))
 
     assert told["score"]["mean"] == pytest.approx(0.7)
     reasons = ["gateway_lost", "gateway_lost"]

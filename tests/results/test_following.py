@@ -136,8 +136,8 @@ def test_a_followed_run_comes_to_the_same_counts_as_its_result(tmp_path: Path, s
     assert counts.ungraded == sum(one.reason.counts and run.score(one.key) is None for one in run.outcomes)
     assert board.retries == 2
     assert len(board.ahead) == 10
-    assert board.usage.total_tokens == sum(one.usage.total_tokens for one in run.journal.attempts)
-    assert board.judge_usage.cost_usd == pytest.approx(0.001 * len(run.journal.attempt_grades))
+    assert board.usage.total_tokens == sum(one.usage.total_tokens for one in run.journal.state.attempts)
+    assert board.judge_usage.cost_usd == pytest.approx(0.001 * len(run.journal.state.attempt_grades))
 
 
 def _retelling(tmp_path: Path) -> Retelling:

@@ -391,8 +391,8 @@ async def test_a_run_that_is_cancelled_while_a_workspace_is_kept_just_ends(
                     await anyio.lowlevel.checkpoint()
             go_on.set()
     [journal] = config.output_dir.glob("*/journal.jsonl")
-    [outcome] = read_journal(journal).outcomes
-    assert (outcome.reason, read_journal(journal).grades) == (Reason.COMPLETED, {})
+    [outcome] = read_journal(journal).state.outcomes
+    assert (outcome.reason, read_journal(journal).state.grades) == (Reason.COMPLETED, {})
 
 
 class HeldGrader:

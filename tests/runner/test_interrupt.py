@@ -94,7 +94,7 @@ class Runner:
         return read_journal(path)
 
     def outcomes(self) -> tuple[Outcome, ...]:
-        return self.journal().outcomes
+        return self.journal().state.outcomes
 
 
 def read_json(path: str) -> dict[str, object]:
@@ -256,7 +256,7 @@ async def test_nobody_outlives_a_runner_that_is_killed_with_eight_agents_in_flig
     print(f"the last of 8 trees was gone after {took_s:.2f} s")  # noqa: T201 - measured, shown with -s
     journal = run.journal()
     assert sum(isinstance(record, TrialStarted) for record in journal.records) == 8
-    assert journal.outcomes == ()
+    assert journal.state.outcomes == ()
     assert not any(isinstance(record, RunFinished) for record in journal.records)
 
 

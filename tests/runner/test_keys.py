@@ -115,7 +115,7 @@ def _journal(folder: Path) -> Journal:
 
 
 def _outcome(folder: Path) -> Outcome:
-    [outcome] = _journal(folder).outcomes
+    [outcome] = _journal(folder).state.outcomes
     return outcome
 
 
@@ -159,7 +159,7 @@ async def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path)
         )
         asked += [json.dumps(request.json) for request in judge.requests]
 
-    [grade] = _journal(tmp_path).grades.values()
+    [grade] = _journal(tmp_path).state.grades.values()
     assert grade.score == pytest.approx(0.9), _shown(done)
     evidence = next((tmp_path / "out").glob("*/trials/task_a/1"))
     assert "curl" in (evidence / "check.log").read_text("utf-8")
@@ -183,7 +183,7 @@ async def test_a_judges_key_that_its_endpoint_echoes_is_nowhere(tmp_path: Path) 
             env={"JUDGES_OWN": key},
         )
 
-    [grade] = _journal(tmp_path).grades.values()
+    [grade] = _journal(tmp_path).state.grades.values()
     assert grade.ungraded == "judge_refused", _shown(done)
     assert "Incorrect API key provided" in str(grade.notes)
     assert _leaks(tmp_path, done, key) == []

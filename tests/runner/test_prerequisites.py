@@ -162,7 +162,7 @@ async def test_a_run_of_nothing_but_tasks_that_can_not_be_run_starts_no_agent(tm
     config = replace(a_run(tmp_path, needs="cli:pb-missing-tool"), suite="task_b", runs=2)
     result = await run_benchmark(config)
     assert [one.reason for one in result.outcomes] == [Reason.PREREQUISITE_MISSING] * 2
-    assert result.data["score"]["mean"] is None  # type: ignore[index]
+    assert result.data.score.mean is None
     assert not any(call[0] == "agent" for call in calls(tmp_path / "bin" / "openclaw"))
 
 

@@ -341,7 +341,7 @@ async def test_a_cancelled_run_goes_on_and_can_be_cancelled_and_go_on_again(tmp_
             with fail_after(RUN_LIMIT_S):
                 await run_benchmark(config, observer=let_one_go)
         assert scope.cancelled_caught
-        assert [one.reason for one in read_journal(journal_of(config)).attempts] == [
+        assert [one.reason for one in read_journal(journal_of(config)).state.attempts] == [
             Reason.COMPLETED,
             Reason.INTERRUPTED,
         ]
@@ -380,7 +380,7 @@ async def test_a_signal_that_came_when_all_was_done_has_interrupted_nothing(tmp_
         path.write_bytes(whole.replace(b'"interrupted":null', b'"interrupted":"SIGINT"'))
         result = await resume(again(config, run))
     assert result.interrupted is None
-    assert result.data["interrupted"] is None
+    assert result.data.interrupted is None
 
 
 async def test_a_task_that_is_gone_and_accepted_so_keeps_the_run_unfinished_no_longer(tmp_path: Path) -> None:
@@ -393,11 +393,11 @@ async def test_a_task_that_is_gone_and_accepted_so_keeps_the_run_unfinished_no_l
             await resume(again(config, run))
         result = await resume(again(config, run, accept=True))
         assert (len(result.outcomes), result.unfinished, result.complete) == (2, 0, False)
-        assert result.data["changes"] == ["task_b is no longer in the suite"]
+        assert result.data.changes == ("task_b is no longer in the suite",)
         with pytest.raises(ResultsError, match="no unfinished run"):
             await resume(again(config))
         once_more = await resume(again(config, run))
-    assert once_more.data["changes"] == ["task_b is no longer in the suite"]
+    assert once_more.data.changes == ("task_b is no longer in the suite",)
 
 
 async def test_a_retry_that_was_promised_is_made_by_whoever_goes_on_and_no_further_one(tmp_path: Path) -> None:
@@ -407,10 +407,10 @@ async def test_a_retry_that_was_promised_is_made_by_whoever_goes_on_and_no_furth
         await run_benchmark(config)
         die_after(config, lambda record: isinstance(record, TrialFinished) and record.retried)
         result = await resume(again(config))
-    attempts = read_journal(journal_of(config)).attempts
+    attempts = read_journal(journal_of(config)).state.attempts
     assert [(one.reason, one.attempt) for one in attempts] == [(Reason.TIMED_OUT, 1), (Reason.TIMED_OUT, 2)]
     assert result.unfinished == 0
-    graded = read_journal(journal_of(config)).attempt_grades
+    graded = read_journal(journal_of(config)).state.attempt_grades
     assert sorted(attempt for _, attempt in graded) == [1, 2]
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
+import msgspec
 import pytest
 from anyio import fail_after
 
@@ -133,7 +134,7 @@ async def test_the_aggregate_has_the_keys_of_the_seed(tmp_path: Path) -> None:
     assert result.path == tmp_path / "results" / f"mock-m1_{result.run_id}.json"
     data = json.loads(result.path.read_text("utf-8"))
     assert result.complete
-    assert data == json.loads(json.dumps(result.data))
+    assert data == json.loads(msgspec.json.encode(result.data))
     assert list(data)[:4] == ["model", "run_id", "timestamp", "tasks"]
     assert (data["model"], data["run_id"], type(data["timestamp"])) == ("mock/m1", result.run_id, float)
     assert [task["task_id"] for task in data["tasks"]] == ["task_a", "task_b"]
@@ -161,9 +162,7 @@ async def test_repetitions_have_workspaces_of_their_own_which_are_kept_while_hom
     assert {(folder / name / "found.txt").read_text("utf-8") for name in names} == {"no"}
     assert {folder.stat().st_mode & 0o777, *((folder / name).stat().st_mode & 0o777 for name in names)} == {0o700}
     assert sorted(by_task(result)) == names
-    tasks = result.data["tasks"]
-    assert isinstance(tasks, list)
-    assert [(task["task_id"], len(task["runs"])) for task in tasks] == [("task_a", 3), ("task_b", 3)]
+    assert [(task.task_id, len(task.runs)) for task in result.data.tasks] == [("task_a", 3), ("task_b", 3)]
     assert len({outcome.session_ids for outcome in result.outcomes}) == 6
 
 
@@ -424,7 +423,7 @@ async def test_a_cancelled_run_kills_its_agents_and_journals_them_as_interrupted
                 await guest.gone()
     assert living(tmp_path) == []
     [journal] = (tmp_path / "results").glob("*/journal.jsonl")
-    outcomes = read_journal(journal).outcomes
+    outcomes = read_journal(journal).state.outcomes
     assert [(one.reason, one.note) for one in outcomes] == [(Reason.INTERRUPTED, "cancelled")] * turns
     assert not list((tmp_path / "runs").glob("*/.homes"))
 

@@ -90,7 +90,7 @@ async def test_a_failure_of_the_infrastructure_is_tried_again_and_the_result_say
     assert at(data, "retries", "first_attempts", "left_out", "infrastructure") == 2
     kept = sorted(path.name for path in (result.folder / "trials" / "task_b").iterdir())
     assert kept == ["1", "1.attempt2", "1.attempt3"]
-    for outcome in read_journal(result.folder / "journal.jsonl").attempts:
+    for outcome in read_journal(result.folder / "journal.jsonl").state.attempts:
         assert (result.folder / outcome.evidence / "stdout.log").is_file()
     ended = [
         (event.outcome.key.task_id, event.outcome.attempt, event.retried)
@@ -106,8 +106,8 @@ async def test_a_timeout_is_tried_again_only_when_that_is_asked_for(tmp_path: Pa
     with fail_after(RUN_LIMIT_S):
         once = await run_benchmark(config)
         often = await run_benchmark(replace(config, retry_timeouts=True, infra_retries=1))
-    assert [one.reason for one in read_journal(once.folder / "journal.jsonl").attempts] == [Reason.TIMED_OUT]
-    attempts = read_journal(often.folder / "journal.jsonl").attempts
+    assert [one.reason for one in read_journal(once.folder / "journal.jsonl").state.attempts] == [Reason.TIMED_OUT]
+    attempts = read_journal(often.folder / "journal.jsonl").state.attempts
     assert [(one.reason, one.attempt) for one in attempts] == [(Reason.TIMED_OUT, 1), (Reason.TIMED_OUT, 2)]
     assert often.complete
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from pinchbench.model import Usage  # noqa: TC001 - msgspec reads the annotations at run time
+from pinchbench.model import Usage
 from pinchbench.report.caused_by_agent import caused_by_agent_told
 from pinchbench.report.export.rows import State, trial_rows
 from pinchbench.report.text import amount, duration, many, plain, score_below
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
 
     from pinchbench.report.export.rows import Row
     from pinchbench.results.past_run import PastRun
+    from pinchbench.results.result_json import Aggregate, JudgeTotals
+    from pinchbench.results.statistics import Estimate
 
 MAX_BYTES = 1024 * 1024  # of the summary of a step: GitHub drops a longer one whole
 LIST_BYTES = 240 * 1024  # of each list, of which there are four
@@ -26,57 +26,13 @@ MAX_NOTE = 240
 _MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "&<>\"'\\`*_{}[]()#.!|~:@$^"}
 
 
-class _Score(msgspec.Struct, frozen=True):
-    mean: float | None
-    low: float | None
-    high: float | None
-    tasks: int
-    trials: int
-
-
-class _LeftOut(msgspec.Struct, frozen=True):
-    ungraded: int
-    infrastructure: int
-    not_run: int
-    prerequisite_missing: int = 0  # not told by runs of older releases
-
-
-class _Group(msgspec.Struct, frozen=True):
-    score: _Score
-    left_out: _LeftOut
-
-
-class _Judge(msgspec.Struct, frozen=True):
-    calls: int
-    cost_usd: float | None
-    calls_without_cost: int
-
-
-class _Retries(msgspec.Struct, frozen=True):
-    other_attempts_usage: Usage
-
-
-class _Totals(msgspec.Struct, frozen=True):
-    """What the summary needs of an aggregate."""
-
-    score: _Score
-    left_out: _LeftOut
-    categories: dict[str, _Group]
-    judge: _Judge | None
-    usage: Usage
-    execution_time: float
-    retries: _Retries
-    stopped: str = ""
-    interrupted: str | None = None
-
-
 def github_lines(run: PastRun) -> Iterator[str]:
     """The run as Markdown: the score, a table by category, and folded lists of what was not passed and why.
 
     Never more than 1 MiB: the lists are cut, the worst trials stay. Whatever comes from outside stands as code whose
     signs are written as numbers, so that it is no markup, no link and no mention of anybody, wherever it is put.
     """
-    totals = msgspec.convert(run.data, _Totals)
+    totals = run.data
     rows = list(trial_rows(run))
     yield f"## PinchBench: {_code(run.model)}\n\n"
     yield from _headline(run, totals, rows)
@@ -91,7 +47,7 @@ def github_lines(run: PastRun) -> Iterator[str]:
     yield f"\nRun {_code(run.files.name)}, OpenClaw {_code(release)}, PinchBench async {_code(ours)}.\n"
 
 
-def _headline(run: PastRun, totals: _Totals, rows: Sequence[Row]) -> Iterator[str]:
+def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[str]:
     score, left = totals.score, totals.left_out
     if score.mean is None:
         yield "- **No score**: no trial has one.\n"
@@ -100,15 +56,16 @@ def _headline(run: PastRun, totals: _Totals, rows: Sequence[Row]) -> Iterator[st
         passed = sum(row["passed"] is True for row in rows)
         yield f"- **Score {score.mean:.3f}** ({_interval(score)}), {of}.\n"
         yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
-    if left.ungraded or left.infrastructure or left.prerequisite_missing or left.not_run:
+    if left.total:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
         yield (
             f"- Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for infrastructure reasons,"
             f"{missing} {left.not_run} not run.\n"
         )
-    if caused := caused_by_agent_told(run.data):
+    if caused := caused_by_agent_told(totals):
         yield f"- {caused.translate(_MARKS)}\n"
-    usage, others = totals.usage, totals.retries.other_attempts_usage
+    others = totals.retries.other_attempts_usage if totals.retries is not None else Usage()
+    usage = totals.usage
     again = f"; attempts that do not count {_dollars(others.cost_usd)}" if others.cost_usd else ""
     yield (
         f"- Agent time {duration(totals.execution_time)}, {amount(usage.total_tokens)} tokens,"
@@ -122,7 +79,7 @@ def _headline(run: PastRun, totals: _Totals, rows: Sequence[Row]) -> Iterator[st
         yield f"\n> It was interrupted by {_code(totals.interrupted)}.\n"
 
 
-def _judge_cost(judge: _Judge | None) -> str:
+def _judge_cost(judge: JudgeTotals | None) -> str:
     if judge is None or not judge.calls:
         return ""
     if judge.cost_usd is None:
@@ -133,7 +90,7 @@ def _judge_cost(judge: _Judge | None) -> str:
     return f"; judge {_dollars(judge.cost_usd)}{unknown}"
 
 
-def _categories(totals: _Totals, rows: Sequence[Row]) -> Iterator[str]:
+def _categories(totals: Aggregate, rows: Sequence[Row]) -> Iterator[str]:
     yield "| category | score | 95 % interval | trials | passed | excluded | agent time | cost |\n"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
     within: dict[str, list[Row]] = {}
@@ -148,7 +105,7 @@ def _categories(totals: _Totals, rows: Sequence[Row]) -> Iterator[str]:
             _interval(score, alone=True),
             str(score.trials),
             str(sum(row["passed"] is True for row in its)),
-            str(left.ungraded + left.infrastructure + left.prerequisite_missing + left.not_run),
+            str(left.total),
             duration(_sum(its, "execution_time_s")),
             _dollars(_sum(its, "cost_usd")),
         )
@@ -200,7 +157,7 @@ def _listed(lines: Iterable[str], *, rest: str) -> Iterator[str]:
         yield f"\n… and {left} {rest}; all are in the results.\n"
 
 
-def _interval(score: _Score, *, alone: bool = False) -> str:
+def _interval(score: Estimate, *, alone: bool = False) -> str:
     if score.low is None or score.high is None:
         return "–" if alone else "too little data for an interval"
     return f"{score.low:.3f} to {score.high:.3f}" if alone else f"95 % interval {score.low:.3f} to {score.high:.3f}"

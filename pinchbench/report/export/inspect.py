@@ -122,7 +122,7 @@ def _scorers(run: PastRun) -> tuple[str, ...]:
 
 def _head(run: PastRun) -> Document:
     """All but the samples and what comes after them."""
-    finished = run.journal.finished
+    finished = run.journal.state.finished
     usage, grading = _usage(run)
     return {
         "version": VERSION,
@@ -189,7 +189,7 @@ def _spec(run: PastRun) -> Document:
             "unfinished": run.unfinished,
             "interrupted": run.end.interrupted if run.end is not None else None,
             "stopped": run.end.stopped if run.end is not None else "",
-            "changes": run.data["changes"],
+            "changes": list(run.data.changes),
         },
     }
 
@@ -199,7 +199,6 @@ def _tasks(run: PastRun) -> list[str]:
 
 
 def _results(run: PastRun) -> Document:
-    left_out = run.data["left_out"]
     headline = {"scorer": FINAL, "score": FINAL, "metric": "mean"}
     return {
         "total_samples": len(run.facts.plan),
@@ -209,10 +208,10 @@ def _results(run: PastRun) -> Document:
         "scores": [_metrics(run, scorer) for scorer in _scorers(run)],
         "headline": headline if any(_by_task(run, FINAL).values()) else None,
         "metadata": {
-            "counts": run.data["counts"],
-            "left_out": left_out,
-            "pass": run.data["pass"],
-            "retries": run.data["retries"],
+            "counts": msgspec.to_builtins(run.data.counts),
+            "left_out": msgspec.to_builtins(run.data.left_out),
+            "pass": msgspec.to_builtins(run.data.passing),
+            "retries": msgspec.to_builtins(run.data.retries),
         },
     }
 

@@ -13,6 +13,8 @@ from heapq import heappop, heappush
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pinchbench.errors import ResultsError
 from pinchbench.model import Usage
 from pinchbench.report.export.rows import moment, written
@@ -61,7 +63,7 @@ def perfetto_lines(run: PastRun) -> Iterator[str]:
         "model": plain(run.model),
         "started_at": written(began) if began is not None else None,
         "openclaw": plain(run.facts.versions.get("openclaw", "")),
-        "score": run.data.get("score"),
+        "score": msgspec.to_builtins(run.data.score),
     }
     yield f'{{"displayTimeUnit":"ms","otherData":{_json(told)},"traceEvents":[\n'
     events = chain(_names(), _run_events(run, clock), _slot_events(run, clock), _grading_events(run, clock))
@@ -194,7 +196,7 @@ def _complete(one: Slice, pid: int, tid: int) -> Json:
 
 def _trials(run: PastRun, clock: _Clock) -> Iterator[tuple[int, Slice]]:
     """Every attempt that has ended, with its slot."""
-    grades = run.journal.attempt_grades
+    grades = run.journal.state.attempt_grades
     for record in run.journal.records:
         if isinstance(record, TrialFinished):
             one = record.outcome

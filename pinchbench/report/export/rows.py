@@ -144,7 +144,7 @@ class _Settings:
 
     @classmethod
     def of(cls, run: PastRun) -> _Settings:
-        facts = read_facts(run.files.provenance) if run.journal.resumed else run.facts
+        facts = read_facts(run.files.provenance) if run.journal.state.resumed else run.facts
         first = now = _settings(facts.versions, facts.config)
         later = {}
         for record in run.journal.records:

@@ -27,7 +27,6 @@ from pinchbench.report.html.safe import safe_line, script_json
 from pinchbench.report.html.timeline import Kind, timeline
 from pinchbench.report.html.trial_page import STDERR_BYTES, Place, fair_share, size_of, transcript_of, trial_json
 from pinchbench.report.text import duration, exact_price, many
-from pinchbench.results.sessions import sessions
 from pinchbench.results.statistics import ROUNDING
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from pinchbench.report.html.rows import TaskRow
     from pinchbench.report.html.timeline import Span
     from pinchbench.results.past_run import PastRun
+    from pinchbench.results.result_json import Aggregate
 
 TOTAL_BYTES = 50_000_000  # of transcripts in one page
 ESCAPED = 2  # times as much is what all that is said of trials may take, once it is escaped
@@ -55,7 +55,7 @@ class RunPart:
     prefix: str
     name: str
     model: str
-    data: Mapping[str, object]
+    data: Aggregate
     versions: Mapping[str, str]
     date: str
     wall_s: float | None
@@ -95,7 +95,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
     bars, bars_label = _bars(run, prefix)
     points, points_label = _points(tasks, prefix)
     line, line_label = _timeline(run, prefix)
-    worked = sessions(run.facts.created_at, run.journal.records)
+    worked = run.data.sessions
     return RunPart(
         anchor=f"run/{prefix}".rstrip("/"),
         prefix=prefix,
@@ -131,7 +131,7 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
     # text that must be escaped grows, up to eightfold
     left = ESCAPED * total_bytes
     for run, prefix in runs:
-        grades = run.journal.attempt_grades
+        grades = run.journal.state.attempt_grades
         for key, place in _places(run, prefix):
             most = share if left > 0 else 0
             told = script_json(trial_json(run, key, place, grades, most_bytes=most, log_bytes=logs))
@@ -148,11 +148,11 @@ def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, Place]]:
 
 
 def _bars(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
-    told = [("all tasks", _mapping(run.data["score"]))]
-    categories = _mapping(run.data["categories"])
+    told = [("all tasks", run.data.score)]
+    categories = run.data.categories
     if len(categories) > 1:
-        told += [(safe_line(name), _mapping(_mapping(one)["score"])) for name, one in categories.items()]
-    bars = [msgspec.convert({**score, "name": name}, Bar) for name, score in told]
+        told += [(safe_line(name), one.score) for name, one in categories.items()]
+    bars = [Bar(name=name, mean=one.mean, low=one.low, high=one.high, tasks=one.tasks) for name, one in told]
     if bars[0].mean is None:
         return None, ""
     return draw_bars(bars, f"{_ids(prefix)}bars"), "Score by category. " + "; ".join(map(_bar_told, bars))
@@ -196,14 +196,14 @@ def _points(tasks: Sequence[TaskRow], prefix: str) -> tuple[Drawing | None, str]
 
 
 def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
-    finished = run.journal.finished
-    grades = run.journal.attempt_grades
+    finished = run.journal.state.finished
+    grades = run.journal.state.attempt_grades
     attempts = [
         (one, _kind(run, one, grades.get((one.key, one.attempt))))
         for trial in run.attempts.values()
         for one in trial.outcomes
     ]
-    resumed = [record.at for record in run.journal.resumed]
+    resumed = [record.at for record in run.journal.state.resumed]
     line = timeline(attempts, grades, end=finished.at if finished is not None else None, resumed=resumed)
     if line is None:
         return None, ""
@@ -239,47 +239,44 @@ def _date(at: float) -> str:
 
 def _passed_always(run: PastRun) -> tuple[str, float] | None:
     """The largest k for which it is known how often all of k trials of a task pass, and that share."""
-    rates = [(k, _mapping(rate)["pass_hat_k"]) for k, rate in _mapping(_mapping(run.data["pass"])["k"]).items()]
-    known = [(k, share) for k, share in rates if k != "1" and isinstance(share, float)]
+    rates = run.data.passing.k.items()
+    known = [(k, rate.pass_hat_k) for k, rate in rates if k != "1" and rate.pass_hat_k is not None]
     return known[-1] if known else None
 
 
 def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
     """What a reader has to know before any number: the kind, and a sentence."""
-    stopped = run.data["stopped"]
-    if stopped:
-        yield "bad", f"Stopped early: {safe_line(stopped, 500)}"
-    elif run.data["interrupted"]:
-        yield "bad", f"Interrupted: the run was ended by {safe_line(run.data['interrupted'])} before all was done."
+    if run.data.stopped:
+        yield "bad", f"Stopped early: {safe_line(run.data.stopped, 500)}"
+    elif run.data.interrupted:
+        yield "bad", f"Interrupted: the run was ended by {safe_line(run.data.interrupted)} before all was done."
     if run.unfinished:
         left = f"{many(run.unfinished, 'trial')} of {len(run.facts.plan)}"
         how = f"`pinchbench-async resume {safe_line(run.facts.run_id)}`"
-        not_run = _mapping(run.data["left_out"])["not_run"]
-        if run.journal.finished is None:
+        if run.journal.state.finished is None:
             yield (
                 "bad",
                 f"Incomplete: this run has not ended, or died; {left} to be run or graded. {how} goes on with a dead one.",
             )
-        elif not_run:
+        elif run.data.left_out.not_run:
             yield "bad", f"Incomplete: {left} still to be run or graded. {how} goes on."
         else:
             yield (
                 "warn",
                 f"{left} said nothing or could not be graded, and are not in the score. {how} tries them again.",
             )
-    changes = run.data["changes"]
-    if isinstance(changes, list) and changes:
-        yield "warn", f"Changed while the run was resumed: {'; '.join(safe_line(one, 300) for one in changes)}."
+    if run.data.changes:
+        changes = "; ".join(safe_line(one, 300) for one in run.data.changes)
+        yield "warn", f"Changed while the run was resumed: {changes}."
     if caused := caused_by_agent_told(run.data):
         yield "bad", safe_line(caused, 1000)
-    score = _mapping(run.data["score"])
-    if score["mean"] is None:
+    if run.data.score.mean is None:
         yield "warn", "No score: no trial has one."
 
 
 def _left_out(run: PastRun) -> Iterator[str]:
     """What the score leaves out and why, by name."""
-    left = _mapping(run.data["left_out"])
+    left = run.data.left_out
     reasons = Counter[str]()
     for one in run.outcomes:
         if not one.reason.counts:
@@ -290,10 +287,10 @@ def _left_out(run: PastRun) -> Iterator[str]:
             why = grade.ungraded.value if grade is not None and grade.ungraded is not None else "not graded yet"
             reasons[f"ungraded: {why}"] += 1
     yield from (f"{number} {name}" for name, number in sorted(reasons.items()))
-    if left["not_run"]:
-        yield f"{left['not_run']} not run"
-    if left["tasks_without_score"]:
-        yield f"which leaves {many(int(str(left['tasks_without_score'])), 'task')} without any score"
+    if left.not_run:
+        yield f"{left.not_run} not run"
+    if left.tasks_without_score:
+        yield f"which leaves {many(left.tasks_without_score, 'task')} without any score"
 
 
 def _settings(run: PastRun) -> Iterator[tuple[str, str]]:
@@ -309,8 +306,3 @@ def _settings(run: PastRun) -> Iterator[tuple[str, str]]:
         yield "containment", safe_line(facts.containment, 100)
     total = sum((one.usage for trial in run.attempts.values() for one in trial.outcomes), Usage())
     yield "spent by all attempts", f"{total.total_tokens} tokens, cost: {exact_price(total.known_cost_usd)}"
-
-
-def _mapping(value: object) -> dict[str, object]:
-    assert isinstance(value, dict)  # noqa: S101 - so the aggregate is built
-    return value

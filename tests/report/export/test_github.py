@@ -28,30 +28,27 @@ def test_the_score_stands_first_with_its_interval_and_what_it_leaves_out(tmp_pat
     trials = random_trials(tasks=8, repetitions=4, trouble=0.5)
     run = read_run(write_run(tmp_path, PlannedRun(trials=trials, model="mock/m1", planned_beyond=1)))
     lines = "".join(github_lines(run)).splitlines()
-    score, left = run.data["score"], run.data["left_out"]
-    assert isinstance(score, dict)
-    assert isinstance(left, dict)
+    score, left = run.data.score, run.data.left_out
 
     assert lines[0] == "## PinchBench: <code>mock/m1</code>"
     assert lines[2].startswith(
-        f"- **Score {score['mean']:.3f}** (95 % interval {score['low']:.3f} to {score['high']:.3f}), the mean of"
+        f"- **Score {score.mean:.3f}** (95 % interval {score.low:.3f} to {score.high:.3f}), the mean of"
     )
-    assert f"{left['ungraded']} ungraded, {left['infrastructure']} that failed for infrastructure reasons" in lines[4]
-    assert f"{left['not_run']} not run" in lines[4]
+    assert f"{left.ungraded} ungraded, {left.infrastructure} that failed for infrastructure reasons" in lines[4]
+    assert f"{left.not_run} not run" in lines[4]
     assert "> The run is unfinished: " in "\n".join(lines)
 
 
 def test_every_category_has_a_line_whose_numbers_are_the_aggregates(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path, PlannedRun(trials=random_trials(tasks=8, repetitions=3, trouble=0.3))))
-    categories = run.data["categories"]
-    assert isinstance(categories, dict)
+    categories = run.data.categories
     table = [line.split(" | ") for line in "".join(github_lines(run)).splitlines() if line.startswith("| <code>")][:4]
 
     assert [cells[0] for cells in table] == [f"| <code>{name}</code>" for name in categories]
     for cells, its in zip(table, categories.values(), strict=True):
-        assert cells[1] == f"{its['score']['mean']:.3f}"
-        assert cells[3] == str(its["score"]["trials"])
-        assert int(cells[4]) <= its["score"]["trials"]
+        assert cells[1] == f"{its.score.mean:.3f}"
+        assert cells[3] == str(its.score.trials)
+        assert int(cells[4]) <= its.score.trials
 
 
 def test_what_was_not_passed_is_folded_the_worst_first(tmp_path: Path) -> None:

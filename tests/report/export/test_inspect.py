@@ -107,10 +107,10 @@ def test_inspect_lists_the_logs_of_a_folder(logs: Logs) -> None:
 
 def test_the_score_is_that_of_the_run_and_its_samples_give_it_again(logs: Logs) -> None:
     log = logs.of(".eval")["log"]
-    told: Any = logs.run.data["score"]
+    told = logs.run.data.score
     final = metrics(log)["final"]
-    assert final["mean"] == told["mean"]
-    assert (final["ci_low"], final["ci_high"]) == (told["low"], told["high"])
+    assert final["mean"] == told.mean
+    assert (final["ci_low"], final["ci_high"]) == (told.low, told.high)
     by_task: dict[str, list[float]] = {}
     for one in log["samples"]:
         if one["scores"] is not None and "final" in one["scores"]:
@@ -183,9 +183,9 @@ def test_messages_calls_and_their_times_are_there(logs: Logs) -> None:
 
 def test_usage_is_the_agents_and_the_judges_apart(logs: Logs) -> None:
     stats = logs.of(".eval")["header"]["stats"]
-    told: Any = logs.run.data["usage"]
-    assert stats["model_usage"]["mock/m1"]["total_tokens"] == told["total_tokens"]
-    assert stats["model_usage"]["mock/m1"]["total_cost"] == pytest.approx(told["cost_usd"])
+    told = logs.run.data.usage
+    assert stats["model_usage"]["mock/m1"]["total_tokens"] == told.total_tokens
+    assert stats["model_usage"]["mock/m1"]["total_cost"] == pytest.approx(told.cost_usd)
     judged = sum(grade.judge.usage.total_tokens for grade in logs.run.grades.values() if grade.judge is not None)
     assert stats["role_usage"]["grader"]["total_tokens"] == judged
     costs = [grade.judge.cost_usd for grade in logs.run.grades.values() if grade.judge is not None]

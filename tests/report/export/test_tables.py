@@ -67,15 +67,13 @@ def test_the_states_of_the_rows_add_up_to_what_the_aggregate_counts(tmp_path: Pa
     trials = random_trials(tasks=12, repetitions=4, trouble=0.5)
     run = read_run(write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1)))
     rows = list(trial_rows(run))
-    score, left = run.data["score"], run.data["left_out"]
-    assert isinstance(score, dict)
-    assert isinstance(left, dict)
+    score, left = run.data.score, run.data.left_out
     counted = Counter(row["state"] for row in rows)
 
-    assert counted[State.SCORED] == score["trials"]
-    assert counted[State.UNGRADED] == left["ungraded"]
-    assert counted[State.INFRASTRUCTURE] == left["infrastructure"]
-    assert counted[State.NOT_RUN] == left["not_run"] == 12
+    assert counted[State.SCORED] == score.trials
+    assert counted[State.UNGRADED] == left.ungraded
+    assert counted[State.INFRASTRUCTURE] == left.infrastructure
+    assert counted[State.NOT_RUN] == left.not_run == 12
     assert {row["state"] for row in rows if row["score"] is not None} == {State.SCORED}
 
 
@@ -93,11 +91,10 @@ def test_a_row_tells_of_the_attempt_that_counts_and_what_all_cost(tmp_path: Path
 def test_an_attempt_that_was_interrupted_is_no_attempt_more(tmp_path: Path) -> None:
     run = _varied(tmp_path)
     rows = list(trial_rows(run))
-    retries = run.data["retries"]
-    assert isinstance(retries, dict)
+    assert run.data.retries is not None
 
     assert _by_key(rows)["task_d"]["attempts"] == 0
-    assert sum(max(0, int(str(row["attempts"])) - 1) for row in rows) == retries["attempts"] == 1
+    assert sum(max(0, int(str(row["attempts"])) - 1) for row in rows) == run.data.retries.attempts == 1
 
 
 def test_what_is_not_known_is_missing_and_never_a_zero(tmp_path: Path) -> None:

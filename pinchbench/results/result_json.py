@@ -1,0 +1,313 @@
+"""The result JSON as a type: each key with its unit and meaning, and the one function that reads a result file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from pinchbench.errors import ResultsError
+
+# msgspec reads the annotations at run time
+from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Reason, Status, Stop, TrialKey, Ungraded, Usage
+from pinchbench.results.statistics import Estimate  # noqa: TC001
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FRACTION = "in 0-1"
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How many planned trials have no part in a mean, and why; each of them is counted once."""
+
+    ungraded: Annotated[int, Meta(description="trials that are valid and have no score")]
+    infrastructure: Annotated[
+        int, Meta(description="trials that failed for infrastructure reasons or were interrupted")
+    ]
+    prerequisite_missing: Annotated[
+        int, Meta(description="trials that were not run for want of a prerequisite; the key is missing for none")
+    ] = 0
+    not_run: Annotated[int, Meta(description="trials that have not ended")]
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.ungraded + self.infrastructure + self.prerequisite_missing + self.not_run
+
+
+class TotalLeftOut(LeftOut, frozen=True, kw_only=True, omit_defaults=True):
+    """What the mean over several tasks leaves out."""
+
+    tasks_without_score: Annotated[int, Meta(description="tasks none of whose trials has a score")]
+
+
+class GradeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """The grade of an attempt. Without a score, `ungraded` says why."""
+
+    grading_type: GradingType
+    attempt: Annotated[int, Meta(description="the attempt that was graded, from 1")] = 1
+    score: Annotated[float | None, Meta(description=FRACTION)] = None
+    ungraded: Annotated[Ungraded | None, Meta(description="why there is no score")] = None
+    breakdown: Annotated[dict[str, float], Meta(description="points by criterion, each in 0-1")] = {}
+    notes: tuple[str, ...] = ()
+    check: Annotated[CheckGrade | None, Meta(description="the part of the task's own check")] = None
+    judge: Annotated[JudgeGrade | None, Meta(description="the judge's part")] = None
+    digest: Annotated[str, Meta(description="SHA-256 of the task as it was graded")] = ""
+    graded_at: Annotated[float, Meta(description="seconds since the epoch (UTC)")] = 0.0
+
+
+class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One repetition of a task: the attempt that counts, with its grade."""
+
+    repetition: Annotated[int, Meta(description="from 1")]
+    status: Status
+    counts: Annotated[bool, Meta(description="whether the attempt is valid: false for an infrastructure failure")]
+    possibly_caused_by_agent: Annotated[
+        bool, Meta(description="whether the agent may have caused its infrastructure failures")
+    ] = False
+    reason: Annotated[Reason, Meta(description="why the attempt ended as it did")]
+    digest: Annotated[str, Meta(description="SHA-256 of the task as it was run")]
+    slot: Annotated[int, Meta(description="the slot that ran it, from 1")] = 0
+    attempt: Annotated[int, Meta(description="the number of the attempt, from 1")] = 1
+    timed_out: bool = False
+    exit_code: int | None = None
+    started_at: Annotated[float, Meta(description="seconds since the epoch (UTC)")] = 0.0
+    ended_at: Annotated[float, Meta(description="seconds since the epoch (UTC)")] = 0.0
+    execution_time_s: Annotated[float, Meta(description="the agent's own time, in seconds")] = 0.0
+    setup_s: Annotated[float, Meta(description="set-up before the agent, in seconds")] = 0.0
+    timeout_s: Annotated[float, Meta(description="the task's limit, multiplier included, in seconds")] = 0.0
+    agent_id: Annotated[str, Meta(description="OpenClaw's id of the agent")] = ""
+    session_ids: Annotated[tuple[str, ...], Meta(description="OpenClaw's ids of its sessions")] = ()
+    store: Annotated[str, Meta(description="the kind of session store that the transcript was read from")] = ""
+    workspace: Annotated[str, Meta(description="the path of the workspace")] = ""
+    evidence: Annotated[str, Meta(description="the folder of its evidence, relative to the run's folder")] = ""
+    transcript_length: Annotated[int, Meta(description="entries of the transcript")] = 0
+    damaged_lines: Annotated[int, Meta(description="lines of the transcript that could not be read")] = 0
+    tool_calls: int = 0
+    models: Annotated[tuple[str, ...], Meta(description="the models that answered, by the transcript")] = ()
+    usage: Usage = Usage()
+    cpu_s: Annotated[float, Meta(description="CPU time of OpenClaw and all it started, in seconds")] = 0.0
+    peak_rss_bytes: Annotated[int, Meta(description="resident memory of its largest process, in bytes")] = 0
+    leftovers: Annotated[tuple[str, ...], Meta(description="commands that outlived the agent and were ended")] = ()
+    not_kept: Annotated[tuple[str, ...], Meta(description="files that the workspace's archive excludes, and why")] = ()
+    asleep_s: Annotated[float, Meta(description="time for which the machine was suspended, in seconds")] = 0.0
+    rate_limits: Annotated[int, Meta(description="answers of 429 that the transcript shows")] = 0
+    level: Annotated[str, Meta(description="the level of containment")] = ""
+    note: str = ""
+    grade: GradeEntry | None = None
+
+    @property
+    def score(self) -> float | None:
+        """The number that goes into means, in 0-1; None where there is none or the attempt is not valid."""
+        score = self.grade.score if self.counts and self.grade is not None else None
+        return score if score is not None and 0.0 <= score <= 1.0 else None
+
+
+class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True, rename={"minimum": "min", "maximum": "max"}):
+    """The scores of one task's trials."""
+
+    n: Annotated[int, Meta(description="trials with a score")]
+    mean: Annotated[float | None, Meta(description=FRACTION)]
+    sd: Annotated[float | None, Meta(description="sample standard deviation (n - 1); null for fewer than two")]
+    minimum: Annotated[float | None, Meta(description=FRACTION)]
+    maximum: Annotated[float | None, Meta(description=FRACTION)]
+
+
+class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A task with its repetitions. The first six keys are those of PinchBench's own runner."""
+
+    task_id: str
+    status: Annotated[Status, Meta(description="`success` only when every trial succeeded")]
+    timed_out: Annotated[bool, Meta(description="whether a trial timed out")]
+    execution_time: Annotated[float, Meta(description="the agent's own time, mean over the trials, in seconds")]
+    transcript_length: Annotated[int, Meta(description="entries of the first trial's transcript")]
+    workspace: Annotated[str, Meta(description="the path of the first trial's workspace")]
+    reason: Annotated[Reason, Meta(description="that of the first trial that did not succeed, else of the first")]
+    category: str | None
+    grading_type: GradingType | None
+    score: Annotated[float | None, Meta(description="mean over its trials with a score, in 0-1")]
+    scores: ScoreSummary
+    left_out: LeftOut
+    ungraded: Annotated[dict[str, int], Meta(description="number of ungraded trials by reason")]
+    usage: Annotated[Usage, Meta(description="of the agents, over the attempts that count")]
+    runs: Annotated[tuple[TrialEntry, ...], Meta(description="its trials by repetition")]
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers of trials."""
+
+    planned: int
+    finished: Annotated[int, Meta(description="ended by themselves")]
+    not_run: int
+    success: int
+    timeout: int
+    error: int
+    left_out: Annotated[int, Meta(description="infrastructure failures, interrupted or without a prerequisite")]
+    reasons: Annotated[dict[str, int], Meta(description="number of trials by reason")]
+
+
+class CausedTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial whose infrastructure failures the agent may have caused."""
+
+    task_id: str
+    repetition: int
+    reasons: Annotated[tuple[str, ...], Meta(description="of each attempt")]
+
+    @property
+    def key(self) -> TrialKey:
+        """Which trial."""
+        return TrialKey(task_id=self.task_id, repetition=self.repetition)
+
+
+class CausedByAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """Trials whose infrastructure failures the agent may have caused. They are among those that are left out."""
+
+    trials: tuple[CausedTrial, ...] = ()
+    score_if_zero: Annotated[
+        float | None, Meta(description="the mean with each of them as 0, in 0-1; null where there are none")
+    ] = None
+
+    @property
+    def keys(self) -> frozenset[TrialKey]:
+        """Which trials."""
+        return frozenset(trial.key for trial in self.trials)
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean over tasks, and what it leaves out."""
+
+    score: Estimate
+    left_out: TotalLeftOut
+
+
+class CategoryTotals(Totals, frozen=True, kw_only=True):
+    """A category: the mean over its tasks, and what it leaves out."""
+
+    possibly_caused_by_agent: CausedByAgent = CausedByAgent()
+
+
+class PassRate(msgspec.Struct, frozen=True, kw_only=True):
+    """How often trials pass, mean over tasks. Null where no task has k trials with a score."""
+
+    pass_at_k: Annotated[float | None, Meta(description="one of k trials passes, in 0-1")]
+    pass_hat_k: Annotated[float | None, Meta(description="all of k trials pass, in 0-1")]
+    tasks: Annotated[int, Meta(description="tasks with k trials with a score")]
+
+
+class PassRates(msgspec.Struct, frozen=True, kw_only=True):
+    """How often trials reach the threshold."""
+
+    threshold: Annotated[float, Meta(description="the score from which a trial passes, in 0-1")]
+    k: Annotated[dict[str, PassRate], Meta(description="by k")]
+
+
+class AutomatedOnly(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks gave of hybrid trials that have no judge's score. In no other mean."""
+
+    tasks: int
+    trials: int
+    mean: Annotated[float | None, Meta(description="mean over tasks")]
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """Means of parts of grades."""
+
+    automated_only: AutomatedOnly
+
+
+class Retries(msgspec.Struct, frozen=True, kw_only=True):
+    """What retrying did to the score."""
+
+    trials: Annotated[int, Meta(description="trials with more than one attempt that ended by itself")]
+    attempts: Annotated[int, Meta(description="attempts beyond the first of each trial")]
+    recovered: Annotated[int, Meta(description="trials whose first attempt was not valid and a later one is")]
+    first_attempts: Annotated[Totals, Meta(description="the score of the first attempts alone")]
+    other_attempts_usage: Annotated[Usage, Meta(description="of the attempts that do not count")]
+
+
+class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What judging took, apart from the agents' usage. Models, prompt versions and trials are those that count."""
+
+    models: tuple[str, ...]
+    prompt_versions: tuple[str, ...]
+    trials: int
+    calls: Annotated[int, Meta(description="requests that were sent, over all gradings")]
+    cached: Annotated[int, Meta(description="votes that came from the cache")]
+    usage: Usage
+    cost_usd: Annotated[float | None, Meta(description="US dollars; null where no call's price is known")]
+    calls_without_cost: Annotated[int, Meta(description="calls whose price is not known")]
+    latency_s: Annotated[float, Meta(description="seconds")]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of the run; null for none."""
+
+    max_cost: Annotated[float | int | None, Meta(description="US dollars")] = None
+    max_tokens: int | None = None
+    max_hours: Annotated[float | int | None, Meta(description="of each session, in hours")] = None
+
+
+class JournalEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of the journal that the result was made from."""
+
+    records: Annotated[int, Meta(description="chained records")]
+    digest: Annotated[str, Meta(description="that of the last one")]
+
+
+class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "pass"}):
+    """The result of a run. The first four keys are those of PinchBench's own runner.
+
+    Keys that other releases added are ignored; those that older ones did not write yet have a default.
+    """
+
+    model: Annotated[str, Meta(description="as OpenClaw names it")]
+    run_id: str
+    timestamp: Annotated[float, Meta(description="the end of the run, seconds since the epoch (UTC)")]
+    tasks: Annotated[tuple[TaskEntry, ...], Meta(description="in the plan's order; those with an ended trial")]
+    suite: str | None = None
+    interrupted: Annotated[str | None, Meta(description="the signal that ended the run early")] = None
+    stopped: Annotated[str, Meta(description="why the run ended itself early, in words")] = ""
+    stop: Annotated[Stop | None, Meta(description="of which kind that was")] = None
+    limits: Limits = Limits()
+    sessions: Annotated[
+        tuple[tuple[float, float], ...], Meta(description="start and end of each, seconds since the epoch (UTC)")
+    ] = ()
+    changes: Annotated[tuple[str, ...], Meta(description="what was changed, and accepted, at a resumption")] = ()
+    run: Annotated[str, Meta(description="the name of the run's folder")] = ""
+    journal: Annotated[
+        JournalEnd | UnsetType, Meta(description="the key is missing where an older release wrote the journal")
+    ] = UNSET
+    counts: Counts
+    usage: Annotated[Usage, Meta(description="of the agents, over the attempts that count")]
+    execution_time: Annotated[float, Meta(description="the agents' own times, summed, in seconds")]
+    score: Estimate
+    left_out: TotalLeftOut
+    possibly_caused_by_agent: CausedByAgent = CausedByAgent()
+    categories: Annotated[dict[str, CategoryTotals], Meta(description="by name")]
+    passing: PassRates
+    parts: Parts
+    retries: Retries | None = None
+    judge: Annotated[JudgeTotals | None, Meta(description="null when no judge was asked")] = None
+
+    @property
+    def trials(self) -> tuple[TrialEntry, ...]:
+        """The trials of all tasks."""
+        return tuple(trial for task in self.tasks for trial in task.runs)
+
+
+_decoder = msgspec.json.Decoder(Aggregate)
+
+
+def read_aggregate(path: Path) -> Aggregate:
+    """Read a result file. Blocks. Raises ResultsError when it can't be read or is not a result of this runner."""
+    try:
+        return _decoder.decode(path.read_bytes())
+    except OSError as error:
+        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(
+            f"{path} is not a result of this release: {error}. Where the run's folder lies beside it, "
+            f"`pinchbench-async resume {path.with_suffix('')}` writes it anew."
+        ) from error

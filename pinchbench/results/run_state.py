@@ -1,0 +1,270 @@
+"""The state of a run: one fold over the records of its journal (pure).
+
+Nothing else decides whether a trial is done, which of its attempts and grades count, and what is left to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import fsum, inf
+from typing import TYPE_CHECKING
+
+from pinchbench.events import Tally
+from pinchbench.results.records import (
+    GradeGiven,
+    RegradeStarted,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.records import Record
+
+Session = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialState:
+    """One trial.
+
+    Attributes:
+        outcomes: the attempts with the task as it is now, in the order in which they ended.
+        next_attempt: the number of the next attempt. An interrupted one is made again under its number; one with an
+            earlier version of the task has used its number up.
+        retries: how many retries were promised so far, where the last of them has not ended by itself.
+    """
+
+    outcomes: tuple[Outcome, ...] = ()
+    next_attempt: int = 1
+    retries: int = 0
+
+    @property
+    def ended(self) -> tuple[Outcome, ...]:
+        """The attempts that ended by themselves: one that was interrupted is made again under its number."""
+        return tuple(one for one in self.outcomes if one.reason.is_attempt)
+
+    @property
+    def first(self) -> Outcome:
+        """The first one that ended by itself; the first of all where none did. There must be an outcome."""
+        return next(iter(self.ended), self.outcomes[0])
+
+    @property
+    def counting(self) -> Outcome:
+        """The last valid one; else the last that ended by itself; else the last. There must be an outcome."""
+        return max(reversed(self.outcomes), key=_weight)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether an attempt is valid and no other was promised: the trial needs no further attempt."""
+        return not self.retries and any(one.reason.counts for one in self.outcomes)
+
+    def after(self, outcome: Outcome, *, retried: bool) -> TrialState:
+        """Return the state after an attempt has ended; `retried`: another is to follow."""
+        outcomes = (*self.outcomes, outcome)
+        if not outcome.reason.is_attempt:
+            return replace(self, outcomes=outcomes)
+        number = max(self.next_attempt, outcome.attempt + 1)
+        return TrialState(outcomes=outcomes, next_attempt=number, retries=self.retries + 1 if retried else 0)
+
+    def with_task(self, digest: str) -> TrialState:
+        """Return the state after the task has changed: attempts with another version of it count no more."""
+        return replace(self, outcomes=tuple(one for one in self.outcomes if one.digest == digest), retries=0)
+
+
+def _weight(outcome: Outcome) -> int:
+    if outcome.reason.counts:
+        return 2
+    return 1 if outcome.reason.is_attempt else 0
+
+
+def is_final(grade: Grade | None) -> bool:
+    """Whether an attempt needs no other grade: it has a score, or none for a reason that is not transient."""
+    return grade is not None and (grade.ungraded is None or not grade.ungraded.passes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Left:
+    """What of a plan is left: the trials that need another attempt, and the attempts that wait for their grade."""
+
+    keys: tuple[TrialKey, ...]
+    ungraded: tuple[Outcome, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class RunState:
+    """A run as its records tell it so far.
+
+    Attributes:
+        created_at: when the run was created, in seconds since the epoch; its first session starts no later.
+        started: the first record, if it is whole.
+        finished: how the last runner ended the run; None while it works, or when it died.
+        resumed: each time that the run was resumed.
+        trials: each trial of which an attempt has ended, in the order of their first ends.
+        attempts: every outcome, and `given` every grade, in the order in which they were written.
+        attempt_grades: the grade of each attempt that counts, by its number. That is the latest, but where the task is the
+            same, no failure to grade takes away a score: a judge's bad day is no evidence against it.
+        sessions: start and end of each runner's work, in seconds since the epoch. Grading again later is no session.
+    """
+
+    created_at: float = inf
+    started: RunStarted | None = None
+    finished: RunFinished | None = None
+    resumed: list[RunResumed] = field(default_factory=list)
+    trials: dict[TrialKey, TrialState] = field(default_factory=dict, repr=False)
+    attempts: list[Outcome] = field(default_factory=list, repr=False)
+    given: list[Grade] = field(default_factory=list, repr=False)
+    attempt_grades: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict, repr=False)
+    sessions: list[Session] = field(default_factory=list)
+    _has_runner: bool = False
+
+    @classmethod
+    def of(cls, records: Iterable[Record], *, created_at: float = inf) -> Self:
+        """Return the state after all these records."""
+        state = cls(created_at=created_at)
+        for record in records:
+            state.apply(record)
+        return state
+
+    def apply(self, record: Record) -> None:
+        """Take the next record of the journal."""
+        match record:
+            case RunStarted():
+                self.started = self.started or record
+            case RunResumed(tasks=tasks):
+                self.resumed.append(record)
+                for key, trial in self.trials.items():
+                    if (task := tasks.get(key.task_id)) is not None:
+                        self.trials[key] = trial.with_task(task.digest)
+            case TrialFinished(outcome=outcome, retried=retried):
+                self.attempts.append(outcome)
+                trial = self.trials.get(outcome.key, NEW_TRIAL)
+                self.trials[outcome.key] = trial.after(outcome, retried=retried)
+            case GradeGiven(grade=grade):
+                self.given.append(grade)
+                before = self.attempt_grades.get((grade.key, grade.attempt))
+                keeps = before is not None and before.score is not None and before.digest == grade.digest
+                if grade.score is not None or not keeps:
+                    self.attempt_grades[grade.key, grade.attempt] = grade
+            case _:
+                pass
+        self._apply_end(record)
+        self._apply_session(record)
+
+    def _apply_end(self, record: Record) -> None:
+        match record:
+            case RunFinished():
+                self.finished = record
+            case RunStarted() | RunResumed() | TrialStarted() | TrialFinished():
+                self.finished = None
+            case _:
+                pass
+
+    def _apply_session(self, record: Record) -> None:
+        match record:
+            case RunStarted(at=at):
+                self.sessions.append((min(self.created_at, at), at))
+            case RunResumed(at=at):
+                self.sessions.append((at, at))
+            case _ if self._has_runner and not isinstance(record, RegradeStarted):
+                start, end = self.sessions[-1]
+                self.sessions[-1] = (start, max(end, _when(record)))
+            case _:
+                pass
+        if isinstance(record, RunStarted | RunResumed):
+            self._has_runner = True
+        elif isinstance(record, RunFinished | RegradeStarted):
+            self._has_runner = False
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The tasks that were no longer in the suite when the run was resumed, and accepted so."""
+        return frozenset(task_id for record in self.resumed for task_id in record.gone)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What was changed, and accepted, when the run was resumed."""
+        return tuple(change for record in self.resumed for change in record.changes)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The outcome that counts of each trial that has one."""
+        return tuple(trial.counting for trial in self.trials.values() if trial.outcomes)
+
+    @property
+    def grades(self) -> dict[TrialKey, Grade]:
+        """The grade that counts of each trial that has one: that of the attempt that counts."""
+        counting = {outcome.key: outcome.attempt for outcome in self.outcomes}
+        given = self.attempt_grades.items()
+        return {key: grade for (key, attempt), grade in given if counting.get(key, attempt) == attempt}
+
+    @property
+    def retried(self) -> dict[TrialKey, int]:
+        """The trials whose promised retry has not ended by itself, with the retries so far."""
+        return {key: trial.retries for key, trial in self.trials.items() if trial.retries}
+
+    def next_attempt(self, key: TrialKey) -> int:
+        """The number of the next attempt at a trial."""
+        return self.trials.get(key, NEW_TRIAL).next_attempt
+
+    def is_done(self, key: TrialKey) -> bool:
+        """Whether a trial needs no further attempt."""
+        return self.trials.get(key, NEW_TRIAL).is_done
+
+    def is_graded(self, outcome: Outcome) -> bool:
+        """Whether an attempt needs no other grade."""
+        return is_final(self.attempt_grades.get((outcome.key, outcome.attempt)))
+
+    def unfinished(self, plan: Iterable[TrialKey]) -> int:
+        """How many trials of a plan `resume` would run or grade."""
+        gone = self.gone
+        trials = [self.trials.get(key, NEW_TRIAL) for key in plan if key.task_id not in gone]
+        return sum(not (trial.is_done and self.is_graded(trial.counting)) for trial in trials)
+
+    def left(self, plan: Iterable[TrialKey]) -> Left:
+        """What is left of a plan, in its order. Trials of tasks that are gone are not."""
+        gone = self.gone
+        keys = [key for key in plan if key.task_id not in gone]
+        return Left(
+            keys=tuple(key for key in keys if not self.is_done(key)),
+            ungraded=tuple(
+                one
+                for key in keys
+                for one in self.trials.get(key, NEW_TRIAL).outcomes
+                if one.reason.counts and not self.is_graded(one)
+            ),
+        )
+
+    def tally(self, keys: Iterable[TrialKey], *, threshold: float) -> Tally:
+        """Count by grade those of these trials that are valid and graded; `threshold` is the score from which one passes."""
+        counting = [self.trials[key].counting for key in keys if key in self.trials and self.trials[key].outcomes]
+        valid = [one for one in counting if one.reason.counts and self.is_graded(one)]
+        grades = [self.attempt_grades[one.key, one.attempt] for one in valid]
+        scores = [grade.score for grade in grades if grade.score is not None]
+        passed = sum(score >= threshold for score in scores)
+        return Tally(
+            passed=passed,
+            failed=len(scores) - passed,
+            ungraded=len(grades) - len(scores),
+            scores=len(scores),
+            points=fsum(scores),
+        )
+
+
+NEW_TRIAL = TrialState()
+
+
+def _when(record: Record) -> float:
+    match record:
+        case TrialFinished(outcome=outcome):
+            return outcome.ended_at
+        case GradeGiven(grade=grade):
+            return grade.graded_at
+        case _:
+            return record.at

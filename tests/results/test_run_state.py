@@ -1,0 +1,248 @@
+"""The state of a run: which attempts and grades count, what is left, and when runners worked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import fsum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
+from pinchbench.results.facts import TaskFacts
+from pinchbench.results.records import (
+    GradeGiven,
+    Record,
+    RegradeStarted,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+)
+from pinchbench.results.run_state import RunState, TrialState, is_final
+
+STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=4)
+PLAN = [TrialKey(task_id=task_id, repetition=number) for task_id in ("task_a", "task_b") for number in (1, 2)]
+FIRST = PLAN[0]
+KEY = st.sampled_from(PLAN)
+DIGEST = st.sampled_from(["old", "new"])
+ATTEMPT = st.integers(1, 3)
+USAGE = st.builds(Usage, requests=st.integers(0, 5), total_tokens=st.integers(0, 99), cost_usd=st.floats(0, 9))
+
+
+def resumed(task_ids: list[str], digest: str, gone: list[str]) -> RunResumed:
+    facts = TaskFacts(digest=digest, category="c", grading_type=GradingType.AUTOMATED, timeout_s=1.0)
+    return RunResumed(at=0.0, trials=1, config={}, versions={}, tasks=dict.fromkeys(task_ids, facts), gone=tuple(gone))
+
+
+TASK_IDS = st.lists(st.sampled_from(["task_a", "task_b"]), unique=True)
+OUTCOME = st.builds(
+    Outcome, key=KEY, reason=st.sampled_from(Reason), digest=DIGEST, attempt=ATTEMPT, usage=USAGE, note=st.text()
+)
+GRADE = st.builds(
+    Grade,
+    key=KEY,
+    grading_type=st.just(GradingType.LLM_JUDGE),
+    attempt=ATTEMPT,
+    score=st.none() | st.floats(0, 1),
+    ungraded=st.none() | st.sampled_from(Ungraded),
+    judge=st.none() | st.builds(JudgeGrade, usage=USAGE, cost_usd=st.none() | st.floats(0, 9)),
+    digest=DIGEST,
+)
+RECORD: st.SearchStrategy[Record] = st.one_of(
+    st.builds(TrialFinished, outcome=OUTCOME, retried=st.booleans()),
+    st.builds(GradeGiven, grade=GRADE),
+    st.builds(TrialStarted, key=KEY, slot=st.just(1), attempt=ATTEMPT, at=st.floats(0, 9)),
+    st.builds(resumed, TASK_IDS, DIGEST, TASK_IDS.filter(lambda ids: len(ids) < 2)),
+    st.builds(RunFinished, at=st.floats(0, 9)),
+)
+
+
+@given(st.lists(RECORD, max_size=20))
+def test_what_is_left_follows_from_the_attempts_and_grades_that_count(records: list[Record]) -> None:
+    state = RunState.of([STARTED, *records])
+    left = state.left(PLAN)
+
+    gone = {task_id for one in records if isinstance(one, RunResumed) for task_id in one.gone}
+    assert state.gone == gone
+    assert {key for key in left.keys if key.task_id in gone} == set()
+    for key in (key for key in PLAN if key.task_id not in gone):
+        trial = state.trials.get(key, TrialState())
+        is_valid = any(one.reason.counts for one in trial.outcomes)
+        assert (key in left.keys) is (not is_valid or key in state.retried)
+        assert [one for one in left.ungraded if one.key == key] == [
+            one
+            for one in trial.outcomes
+            if one.reason.counts and not is_final(state.attempt_grades.get((key, one.attempt)))
+        ]
+        numbers = [one.attempt + 1 for one in state.attempts if one.key == key and one.reason.is_attempt]
+        assert state.next_attempt(key) == max(numbers, default=1)
+    waiting = {*left.keys} | {one.key for one in left.ungraded}
+    assert state.unfinished(PLAN) <= len(waiting)
+    assert {one.key for one in state.outcomes} >= set(state.grades) & {
+        key for key, one in state.trials.items() if one.outcomes
+    }
+
+
+@given(st.lists(RECORD, max_size=20))
+def test_done_trials_are_tallied_once_by_the_grade_that_counts(records: list[Record]) -> None:
+    state = RunState.of([STARTED, *records])
+    done = [key for key in PLAN if state.is_done(key)]
+
+    tally = state.tally(done, threshold=0.5)
+
+    given = [state.attempt_grades.get((key, state.trials[key].counting.attempt)) for key in done]
+    final = [one for one in given if one is not None and is_final(one)]
+    scores = [one.score for one in final if one.score is not None]
+    assert (tally.scores, tally.points) == (len(scores), fsum(scores))
+    assert (tally.passed, tally.ungraded) == (sum(one >= 0.5 for one in scores), len(final) - len(scores))
+    assert tally.passed + tally.failed == tally.scores
+
+
+COMPLETED = Outcome(key=TrialKey(task_id="task_a", repetition=1), reason=Reason.COMPLETED, digest="old")
+
+
+def test_only_attempts_that_are_valid_and_without_a_final_grade_wait_for_one() -> None:
+    failed = replace(COMPLETED, reason=Reason.PROVIDER_ERROR)
+    second, other = replace(COMPLETED, attempt=2), replace(COMPLETED, key=TrialKey(task_id="task_b", repetition=1))
+    records = [TrialFinished(outcome=one) for one in (failed, other, second)]
+
+    assert RunState.of([STARTED, *records]).left(PLAN).ungraded == (second, other)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "number"),
+    [
+        ([Reason.INTERRUPTED], 1),
+        ([Reason.PROVIDER_ERROR, Reason.INTERRUPTED], 2),
+        ([Reason.PREREQUISITE_MISSING], 1),
+        ([Reason.PROVIDER_ERROR, Reason.PREREQUISITE_MISSING], 2),
+        ([Reason.COMPLETED, Reason.TIMED_OUT], 3),
+    ],
+)
+def test_only_an_interrupted_attempt_is_made_again_under_its_number(reasons: list[Reason], number: int) -> None:
+    key, attempt = TrialKey(task_id="task_a", repetition=1), 1
+    records: list[Record] = [STARTED]
+    for reason in reasons:
+        records.append(TrialFinished(outcome=Outcome(key=key, reason=reason, digest="old", attempt=attempt)))
+        attempt += reason.is_attempt
+    # one with an earlier state of the task has used its number up
+    records.append(resumed(["task_a"], "new", []))
+    assert RunState.of(records).next_attempt(key) == number
+
+
+def test_a_run_without_records_has_everything_left() -> None:
+    state = RunState()
+    assert [str(key) for key in state.left(PLAN).keys] == ["task_a", "task_a@2", "task_b", "task_b@2"]
+    assert (state.attempts, state.given, state.resumed) == ([], [], [])
+
+
+def ended(*reasons: Reason, digest: str = "old", number: int = 1) -> list[Record]:
+    """The records of attempts that ended so; an interrupted one is made again under its number."""
+    records: list[Record] = []
+    for reason in reasons:
+        records.append(TrialStarted(key=FIRST, slot=1, attempt=number, at=0.0))
+        records.append(TrialFinished(outcome=Outcome(key=FIRST, reason=reason, digest=digest, attempt=number)))
+        number += reason is not Reason.INTERRUPTED
+    return records
+
+
+def changed(**digests: str) -> RunResumed:
+    tasks = {
+        task_id: TaskFacts(digest=digest, category="c", grading_type=GradingType.AUTOMATED, timeout_s=1.0)
+        for task_id, digest in digests.items()
+    }
+    return RunResumed(at=0.0, trials=1, config={}, versions={}, tasks=tasks)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "counting"),
+    [
+        ([Reason.COMPLETED], 0),
+        ([Reason.PROVIDER_ERROR, Reason.COMPLETED], 1),
+        ([Reason.PROVIDER_ERROR, Reason.NO_MODEL_CALL], 1),
+        ([Reason.INTERRUPTED, Reason.COMPLETED], 1),
+        ([Reason.PROVIDER_ERROR, Reason.INTERRUPTED], 0),
+        ([Reason.INTERRUPTED, Reason.INTERRUPTED], 1),
+        ([Reason.TIMED_OUT, Reason.COMPLETED], 1),
+        ([Reason.TIMED_OUT, Reason.PROVIDER_ERROR], 0),
+        ([Reason.TIMED_OUT, Reason.PROVIDER_ERROR, Reason.INTERRUPTED], 0),
+    ],
+)
+def test_the_last_attempt_that_says_something_about_the_model_counts(reasons: list[Reason], counting: int) -> None:
+    records = ended(*reasons)
+    found = RunState.of(records).trials[FIRST]
+    assert len(found.outcomes) == len(reasons)
+    assert found.counting is found.outcomes[counting]
+
+
+def test_the_first_attempt_is_the_first_one_that_ended_by_itself() -> None:
+    found = RunState.of(ended(Reason.INTERRUPTED, Reason.PROVIDER_ERROR, Reason.COMPLETED)).trials[FIRST]
+    assert found.first.reason is Reason.PROVIDER_ERROR
+    assert RunState.of(ended(Reason.INTERRUPTED)).trials[FIRST].first.reason is Reason.INTERRUPTED
+
+
+def test_what_was_run_with_an_earlier_state_of_the_task_counts_no_more() -> None:
+    records = [*ended(Reason.COMPLETED), changed(task_a="new")]
+    assert RunState.of(records).outcomes == ()
+    records += ended(Reason.TIMED_OUT, digest="new", number=2)
+    assert RunState.of(records).trials[FIRST].counting.reason is Reason.TIMED_OUT
+
+
+def test_a_change_of_another_task_changes_nothing() -> None:
+    records = [*ended(Reason.COMPLETED), changed(task_b="new")]
+    assert RunState.of(records).trials[FIRST].counting.reason is Reason.COMPLETED
+
+
+def test_a_retry_that_was_promised_and_not_made_is_still_to_come() -> None:
+    def ends(reason: Reason, number: int, *, retried: bool = False) -> Record:
+        outcome = Outcome(key=FIRST, reason=reason, digest="old", attempt=number)
+        return TrialFinished(outcome=outcome, retried=retried)
+
+    records = [ends(Reason.TIMED_OUT, 1, retried=True)]
+    assert RunState.of(records).retried == {FIRST: 1}
+    records.append(ends(Reason.INTERRUPTED, 2))
+    assert RunState.of(records).retried == {FIRST: 1}
+    records.append(ends(Reason.PROVIDER_ERROR, 2, retried=True))
+    assert RunState.of(records).retried == {FIRST: 2}
+    assert RunState.of([*records, ends(Reason.PROVIDER_ERROR, 3)]).retried == {}
+    assert RunState.of([*records, ends(Reason.COMPLETED, 3)]).retried == {}
+    assert RunState.of([*records, changed(task_a="new")]).retried == {}
+    assert RunState.of([*records, changed(task_b="new")]).retried == {FIRST: 2}
+
+
+BEGUN = RunStarted(run_id="r", model="m", at=120.0, trials=1)
+ENDED = TrialFinished(outcome=Outcome(key=FIRST, reason=Reason.COMPLETED, digest="d", started_at=121, ended_at=130))
+
+
+def _graded(at: float) -> GradeGiven:
+    return GradeGiven(grade=Grade(key=FIRST, grading_type=GradingType.AUTOMATED, score=1.0, graded_at=at))
+
+
+def _resumed(at: float) -> RunResumed:
+    return RunResumed(at=at, trials=1, config={}, versions={})
+
+
+def test_a_run_has_a_session_for_its_start_and_for_each_time_that_it_was_resumed() -> None:
+    records: list[Record] = [
+        BEGUN,
+        ENDED,
+        RunFinished(at=140.0, interrupted="SIGINT"),
+        _resumed(900.0),
+        _graded(905.0),
+    ]
+
+    assert RunState.of(records, created_at=100.0).sessions == [(100.0, 140.0), (900.0, 905.0)]
+
+
+def test_a_runner_that_died_worked_until_the_last_thing_that_is_known_of_it() -> None:
+    assert RunState.of([BEGUN, ENDED, _resumed(900.0)], created_at=100.0).sessions == [(100.0, 130.0), (900.0, 900.0)]
+    assert RunState.of([], created_at=100.0).sessions == []
+
+
+def test_grading_again_later_is_no_session() -> None:
+    later: list[Record] = [RunFinished(at=140.0), _graded(150.0), RegradeStarted(at=5000.0, trials=1), _graded(5010.0)]
+
+    assert RunState.of([BEGUN, ENDED, *later], created_at=100.0).sessions == [(100.0, 140.0)]
