@@ -46,6 +46,16 @@ _IS_CI = bool(os.environ.get("CI"))
 settings.register_profile("pinchbench", max_examples=25 if _IS_CI else 40, deadline=None, derandomize=_IS_CI)
 settings.load_profile("pinchbench")
 
+
+@pytest.fixture(autouse=True)
+def same_signals() -> Iterator[None]:
+    """Put the handlers of signals back: a command that is called in this process ignores Ctrl-C once its run is over."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 OPEN_FILES = Path("/dev/fd")  # Linux and macOS
 THREAD_END_S = 20.0  # a thread that was told to end may still be on its way out, and a busy machine gives it no turn
 CHILD_WATCHER = "waitpid-"  # asyncio's daemon threads before Python 3.12: one per child, they end with it

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -33,8 +33,8 @@ from pinchbench.process.leftovers import end_marked
 from pinchbench.process.prepared_process import prepared_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import BinaryIO
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from typing import BinaryIO, Literal
 
 GRACE_S = 10.0  # OpenClaw needs about 5 s to end after SIGTERM (measured on 2026.9.6)
 # When the runner is gone nobody waits for a tidy end; all must be dead within 1 s, of which 32 guardians on two busy
@@ -214,21 +214,22 @@ class _Turn:
                     group.start_soon(self._watch, limit, timeout_s)
                     try:
                         # one that has ended can't be killed, and anyio tells so
-                        with suppress(ProcessLookupError), self._guarded, _open_files(spec) as (stdin, stdout, stderr):
-                            if spec.prepared:
-                                await self._call(stdin, stdout, stderr)
-                            else:
-                                await run_process(
-                                    guardian_command(self.level, link.theirs.fileno()),
-                                    stdin=stdin,
-                                    stdout=stdout,
-                                    stderr=stderr,
-                                    cwd=spec.cwd,
-                                    env=guardian_env(spec),
-                                    pass_fds=(link.theirs.fileno(),),
-                                    start_new_session=True,
-                                    check=False,
-                                )
+                        with suppress(ProcessLookupError), self._guarded:
+                            async with _open_files(spec) as (stdin, stdout, stderr):
+                                if spec.prepared:
+                                    await self._call(stdin, stdout, stderr)
+                                else:
+                                    await run_process(
+                                        guardian_command(self.level, link.theirs.fileno()),
+                                        stdin=stdin,
+                                        stdout=stdout,
+                                        stderr=stderr,
+                                        cwd=spec.cwd,
+                                        env=guardian_env(spec),
+                                        pass_fds=(link.theirs.fileno(),),
+                                        start_new_session=True,
+                                        check=False,
+                                    )
                     except (OSError, ValueError) as error:  # no room for another process, no such folder or file
                         link.failure = {"message": str(error)}
                     finally:
@@ -311,19 +312,20 @@ class _Turn:
         )
 
 
-@contextmanager
-def _open_files(spec: ProcessSpec) -> Iterator[tuple[BinaryIO, BinaryIO, BinaryIO]]:
-    """The process's stdin, stdout and stderr. Raises OSError.
+@asynccontextmanager
+async def _open_files(spec: ProcessSpec) -> AsyncGenerator[tuple[BinaryIO, BinaryIO, BinaryIO]]:
+    """The process's stdin, stdout and stderr. Raises OSError."""
+    with ExitStack() as stack:
+        yield await to_thread.run_sync(_open_now, spec, stack)
 
-    An agent may have put a named pipe in the place of a file; opening it must not wait for somebody at its other end.
-    """
 
-    def open_now(path: str, flags: int) -> int:
+def _open_now(spec: ProcessSpec, stack: ExitStack) -> tuple[BinaryIO, BinaryIO, BinaryIO]:
+    """Open them; `stack` closes them. An agent may have put a named pipe in the place of one: nobody waits at its other end."""
+
+    def opener(path: str, flags: int) -> int:
         return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
-    with (
-        open(spec.stdin, "rb", buffering=0, opener=open_now) as stdin,
-        open(spec.stdout, "ab", buffering=0, opener=open_now) as stdout,
-        open(spec.stderr, "ab", buffering=0, opener=open_now) as stderr,
-    ):
-        yield stdin, stdout, stderr
+    def opened(path: Path, mode: Literal["rb", "ab"]) -> BinaryIO:
+        return stack.enter_context(open(path, mode, buffering=0, opener=opener))
+
+    return opened(spec.stdin, "rb"), opened(spec.stdout, "ab"), opened(spec.stderr, "ab")

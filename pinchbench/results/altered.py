@@ -25,34 +25,37 @@ if TYPE_CHECKING:
 def refuse_altered(files: RunFiles, attempts: Container[AttemptKey] | None = None) -> None:
     """Raise AlteredRunError when the journal, run.json, or the evidence of these attempts (all) is not as it was written.
 
-    Evidence that is missing is no reason: somebody may have needed the room, and a trial without it gets no other grade.
+    Evidence that is missing or was added is not a reason: a trial without its evidence gets no other grade.
     Blocks. Raises ResultsError when the run can't be read.
     """
     journal = read_journal(files.journal)
     found = [
         *journal.differences,
         *changed_run_json(files, journal),
-        *changed_evidence(files, journal, attempts, missing=False),
+        *changed_evidence(files, journal, attempts, strictly=False),
     ]
     if found:
         raise AlteredRunError.of(found, run=files.folder)
 
 
 def changed_evidence(
-    files: RunFiles, journal: Journal, attempts: Container[AttemptKey] | None = None, *, missing: bool = True
+    files: RunFiles, journal: Journal, attempts: Container[AttemptKey] | None = None, *, strictly: bool = True
 ) -> Iterator[str]:
-    """Say which files of these attempts (all) are not as they were written, or `missing`. Blocks."""
+    """Say which files of these attempts (all) are not as they were written. Blocks.
+
+    `strictly` also says which are missing or were added.
+    """
     for which, outcome in final_outcomes(journal).items():
         if outcome.files is not None and (attempts is None or which in attempts):
             paths = Evidence(folder=files.folder / outcome.evidence).of_agent
-            yield from changed_files(paths, outcome.files, missing=missing)
+            yield from changed_files(paths, outcome.files, strictly=strictly)
     for which, grade in final_grades(journal).items():
         if grade.files is not None and (attempts is None or which in attempts):
-            yield from changed_files([_evidence(files, which).check_log], grade.files, missing=missing)
+            yield from changed_files([_evidence(files, which).check_log], grade.files, strictly=strictly)
     for which, digest in reply_digests(journal):
         if attempts is None or which in attempts:
             path = _evidence(files, which).judge_replies(digest)
-            yield from changed_files([path], {path.name: digest}, missing=missing)
+            yield from changed_files([path], {path.name: digest}, strictly=strictly)
 
 
 def _evidence(files: RunFiles, which: AttemptKey) -> Evidence:

@@ -80,18 +80,22 @@ def digests_of(paths: Iterable[Path]) -> dict[str, str]:
     return found
 
 
-def changed_files(paths: Iterable[Path], stated: Mapping[str, str], *, missing: bool = True) -> Iterator[str]:
-    """Say of each of these files that is not as its digest states: changed, added, unreadable, or `missing`. Blocks."""
+def changed_files(paths: Iterable[Path], stated: Mapping[str, str], *, strictly: bool = True) -> Iterator[str]:
+    """Say of each of these files that it was changed or can't be read; `strictly` also that it is missing or was added.
+
+    Blocks.
+    """
     for path in paths:
         try:
             digest = file_digest(path)
         except FileNotFoundError:
-            if missing and path.name in stated:
+            if strictly and path.name in stated:
                 yield f"{path} is missing"
         except OSError as error:
             yield f"{path} can't be read: {error.strerror}"
         else:
             if path.name not in stated:
-                yield f"{path} was added"
+                if strictly:
+                    yield f"{path} was added"
             elif digest != stated[path.name]:
                 yield f"{path} is not as it was written"

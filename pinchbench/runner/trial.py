@@ -160,10 +160,10 @@ def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile]
     evidence.mkdir(mode=0o700, parents=True)
 
 
-def _finish_evidence(folder: Path, redactor: Redactor) -> dict[str, str]:
-    """Redact what is kept, which is its last change, and return the digests."""
+def _finish_evidence(folder: Path, redactor: Redactor) -> dict[str, str] | None:
+    """Redact what is kept, which is its last change, and return the digests; None where the folder has vanished."""
     _redact_evidence(folder, redactor)
-    return digests_of(Evidence(folder=folder).of_agent)
+    return digests_of(Evidence(folder=folder).of_agent) if folder.is_dir() else None
 
 
 def _redact_evidence(folder: Path, redactor: Redactor) -> None:

@@ -60,4 +60,4 @@ def test_each_change_has_its_sentence(evidence: Evidence) -> None:
         f"{folder}/transcript.jsonl is missing",
         f"{folder}/workspace.tar.zst can't be read: Too many levels of symbolic links",
     ]
-    assert not any("missing" in one for one in changed_files(evidence.of_agent, stated, missing=False))
+    assert not any("missing" in one for one in changed_files(evidence.of_agent, stated, strictly=False))

@@ -132,7 +132,7 @@ async def test_trials_on_two_slots_work_in_their_own_places_through_one_gateway(
     assert sum(one.startswith(AGAIN) for one in audience.notices) == 0
 
 
-@pytest.mark.parametrize(("turns", "skills"), [(1, {"load": {"watch": False}}), (2, None)])
+@pytest.mark.parametrize(("turns", "skills"), [(1, {"watch": False}), (2, None)])
 async def test_a_gateway_watches_skills_only_when_a_trial_has_a_later_turn(
     tmp_path: Path, turns: int, skills: object
 ) -> None:
@@ -141,7 +141,9 @@ async def test_a_gateway_watches_skills_only_when_a_trial_has_a_later_turn(
     if turns > 1:
         make_suite(tmp_path, {"task_b": "Hi"}, head='sessions: ["Hi", "and again"]')
     await run(config)
-    assert gateway_events(program, "started")[0]["skills"] == skills
+    configured = gateway_events(program, "started")[0]["skills"]
+    assert isinstance(configured, dict)
+    assert configured.get("load") == skills
 
 
 async def test_what_may_have_left_something_is_followed_by_a_new_agent(tmp_path: Path) -> None:
