@@ -54,6 +54,15 @@ def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = N
     return program
 
 
+def with_models(program: Path, *models: str) -> Path:
+    """Give a fake OpenClaw a catalogue: the provider `mock` has these models, or `m1-large` alone."""
+    manifest = program.parent / "dist" / "extensions" / "mock" / "openclaw.plugin.json"
+    manifest.parent.mkdir(parents=True)
+    rows = {"mock": {"models": [{"id": model} for model in models or ("m1-large",)]}}
+    manifest.write_text(json.dumps({"providers": ["mock"], "modelCatalog": {"providers": rows}}), encoding="utf-8")
+    return program
+
+
 def _whole_lines(log: Path) -> list[str]:
     """The lines of a log that somebody may be writing to: what has no end yet is not there."""
     return log.read_text("utf-8").split("\n")[:-1] if log.exists() else []

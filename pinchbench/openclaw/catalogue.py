@@ -70,9 +70,9 @@ class Catalogue:
 
         `own` are providers that the user's config describes: their models are theirs to name.
         """
-        provider, slash, name = model.partition("/")
-        if not slash or not provider or not name:
+        if not names_provider(model):
             return self._without_provider(model)
+        provider, _, name = model.partition("/")
         if provider in own or not self.providers:
             return ""
         known = self.providers.get(provider)
@@ -90,6 +90,12 @@ class Catalogue:
         having = [f"{one}/{name}" for one, known in sorted(self.providers.items()) if name in known.models]
         meant = f", such as {_either(having[:MOST_SUGGESTIONS])}" if having else ", such as anthropic/claude-sonnet-4-6"
         return f"it names no provider; write it provider/name{meant}."
+
+
+def names_provider(model: str) -> bool:
+    """Whether a model is written `provider/name`."""
+    provider, _, name = model.partition("/")
+    return bool(provider and name)
 
 
 def _either(names: list[str]) -> str:

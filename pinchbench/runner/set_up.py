@@ -31,7 +31,7 @@ from pinchbench.results.store import write_json
 from pinchbench.runner.changes import accept_releases, same_openclaw
 from pinchbench.runner.isolation import choose_isolation
 from pinchbench.runner.judging import open_judge
-from pinchbench.runner.model_names import check_model_names
+from pinchbench.runner.model_names import check_model_names, names_to_check
 from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
 from pinchbench.runner.provenance import plain_config, provenance, versions
 from pinchbench.runner.run_folders import HOMES
@@ -112,7 +112,8 @@ async def set_up(
     openclaw = await same_openclaw(config.openclaw, resumption.facts if resumption is not None else None)
     if warning := release_warning(openclaw.version):
         audience.tell(warning)
-    await check_model_names(config, openclaw, user)
+    names = names_to_check(config, config.judge)
+    await check_model_names(names, openclaw, user, accepts_unknown=config.accept_unknown_model)
     node = await node_version(openclaw)
     releases = await to_thread.run_sync(versions, openclaw, node)
     changes = accept_releases(resumption, releases) if resumption is not None else ()

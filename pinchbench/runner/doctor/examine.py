@@ -24,6 +24,7 @@ from pinchbench.openclaw.install import DEFAULT_RELEASE, cache_dir
 from pinchbench.preflight.ask import ask_all
 from pinchbench.runner.doctor import leftovers, machine, openclaw, tasks
 from pinchbench.runner.doctor.calls import CALL_LIMIT_S, ask_judge, ask_model
+from pinchbench.runner.model_names import check_model_names, names_to_check
 from pinchbench.runner.preflight import check_model, of_judge
 from pinchbench.runner.slots import secrets_of, user_state
 from pinchbench.secrets import known_secrets, mask
@@ -135,7 +136,7 @@ class _Doctor:
         self._secrets = secrets
         self._known = Event()  # which OpenClaw it is, or that there is none
         self._release: Release | None = None
-        self._user = UserState()
+        self._misnamed: set[str] = set()  # the options whose models this OpenClaw does not know
 
     async def look(self) -> None:
         """What can be found on this machine, several at once: OpenClaw takes seconds, all else milliseconds."""
@@ -143,6 +144,7 @@ class _Doctor:
         looks: list[tuple[str, _Check, float]] = [
             ("platform", _look(machine.find_platform), LOOK_LIMIT_S),
             ("OpenClaw", self._openclaw, OPENCLAW_LIMIT_S),
+            ("model name", self._model_names, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
             ("key", self._model_key, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
             ("judge's key", self._judge_key, LOOK_LIMIT_S),
             ("memory", self._memory, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
@@ -210,6 +212,29 @@ class _Doctor:
             self._known.set()
         return [openclaw.of_openclaw(self._release), openclaw.of_node(self._release)]
 
+    async def _model_names(self) -> list[Finding]:
+        """What a run says before its set-up about names that its OpenClaw does not know."""
+        await self._known.wait()
+        if self._release is None:
+            return []
+        try:
+            user = await _in_thread(partial(read_user_state, os.environ))
+        except OpenClawError:
+            return []  # which the key's own check tells
+        run = judge = None
+        with suppress(ConfigError):  # likewise
+            run = self._config.run()
+        with suppress(ConfigError):
+            judge = self._config.judge()
+        found = []
+        for option, name in names_to_check(run, judge).items():
+            try:
+                await check_model_names({option: name}, self._release.openclaw, user)
+            except ConfigError as error:
+                self._misnamed.add(option)
+                found.append(Finding(subject="model name", level=Level.PROBLEM, said=str(error)))
+        return found
+
     async def _model_key(self) -> list[Finding]:
         config = self._config
         run = config.run()
@@ -222,8 +247,7 @@ class _Doctor:
             return [openclaw.of_any_keys(user, os.environ)]
         provider, slash, _ = run.model.partition("/")
         if not slash:
-            said = f"{run.model} names no provider: OpenClaw chooses it, and its key."
-            return [Finding(subject="key", level=Level.NOTE, said=said, do="Better write it provider/name.")]
+            return []  # the name's own check tells
         await self._known.wait()
         program = self._release.openclaw.program if self._release is not None else None
         names = (await _in_thread(partial(read_catalogue, program))).key_names(provider)
@@ -298,6 +322,8 @@ class _Doctor:
         except ConfigError:
             return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its key.")]
         assert run is not None  # noqa: S101 - it is asked only where there is one
+        if "--model" in self._misnamed:
+            return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its name.")]
         if run.base_url is not None or self._release is not None:
             self._say(f"Asking {run.model} one question; this takes up to {CALL_LIMIT_S:.0f} s.")
         found = await self._ask_directly(run)
@@ -325,6 +351,8 @@ class _Doctor:
         except ConfigError:
             return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its key.")]
         assert judge is not None  # noqa: S101 - as above
+        if "--judge" in self._misnamed:
+            return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its name.")]
         if judge.is_openclaw and self._release is None:
             return [Finding(subject="judge", level=Level.NOTE, said="Not asked: there is no OpenClaw to ask it.")]
         self._say(f"Asking the judge {judge.model} one question.")

@@ -9,7 +9,7 @@ import pytest
 from anyio import fail_after
 
 from fake_judge import failing, fake_judge, not_json
-from fakes import MODEL, calls, fake_openclaw
+from fakes import MODEL, calls, fake_openclaw, with_models
 from pinchbench.model import Finding, Level
 from pinchbench.runner.doctor import examine as examination
 from pinchbench.runner.doctor import leftovers, machine
@@ -238,6 +238,21 @@ async def test_settings_that_a_run_would_refuse_are_findings(tmp_path: Path) -> 
     assert "OPENAI_API_KEY" in found["judge's key"].said
     assert found["model"].level is Level.NOTE
     assert said == []
+
+
+@pytest.mark.anyio
+async def test_names_that_openclaw_does_not_know_are_problems_and_nobody_is_asked(tmp_path: Path) -> None:
+    program = with_models(fake_openclaw(tmp_path / "fake"))
+    options = {"model": "mock/m1-larg", "judge_model": "openclaw:m1-large"}
+
+    found, said = await _examine(_config(tmp_path, program, **options))
+    offline, _ = await _examine(_config(tmp_path, program, model="mock/m1-larg", offline=True))
+
+    assert "--judge m1-large: it names no provider" in found["model name"].said
+    assert "did you mean mock/m1-large" in offline["model name"].said
+    assert found["model"].said == found["judge"].said == "Not asked: see its name."
+    assert said == []
+    assert {call[0] for call in calls(program)} == {"--version"}
 
 
 @pytest.mark.anyio
