@@ -509,6 +509,13 @@ class Turn:
     def sleep(self, seconds: str = str(FOREVER_S)) -> None:
         time.sleep(float(seconds))
 
+    def think_unwritten(self) -> None:
+        """Wait for the model with nothing written but a lock, as 2026.6.5 does before the first reply."""
+        lock = self._jsonl().with_name(f"{self.session}.jsonl.lock")
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.write_text("{}", encoding="utf-8")
+        time.sleep(FOREVER_S)
+
     def remove(self, path: str) -> None:
         Path(path).unlink()
 
@@ -580,7 +587,17 @@ class Turn:
 
 
 EARLY = frozenset(
-    {"no_session", "only_once", "slow_start", "plain", "exit_early", "ignore_term", "gate_early", "mutter_early"}
+    {
+        "no_session",
+        "only_once",
+        "slow_start",
+        "plain",
+        "exit_early",
+        "ignore_term",
+        "gate_early",
+        "mutter_early",
+        "think_unwritten",
+    }
 )
 ACTIONS: dict[str, Callable[..., None]] = {
     "ask_again": Turn.ask_again,
@@ -618,6 +635,7 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "sleep": Turn.sleep,
     "slow_start": Turn.sleep,
     "think": Turn.think,
+    "think_unwritten": Turn.think_unwritten,
     "use": Turn.use,
     "write_file": Turn.write_file,
     "leak": Turn.leak,

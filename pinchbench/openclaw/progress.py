@@ -44,11 +44,12 @@ class Watch:
 
 @dataclass(slots=True)
 class Session:
-    """One session of the trial, followed live across its turns."""
+    """One session of the trial, followed live across its turns. `begun`: the model was asked for the first time."""
 
     id: str
     store: AnyStore
     reader: TranscriptReader = field(default_factory=TranscriptReader)
+    begun: bool = False
 
 
 @dataclass(slots=True)
@@ -130,6 +131,10 @@ class Progress:
     async def read_on(self, session: Session) -> int:
         """Take what is new in a session. Return how many bytes that was, newlines included."""
         lines = await session.store.poll()
+        if not session.begun and (lines or session.store.is_locked()):
+            session.begun = True
+            if not lines and self.watch.activity is not None:
+                self.watch.activity(WAITING, self.usage())
         for line in lines:
             self.event(session, line)
         return sum(map(len, lines)) + len(lines)

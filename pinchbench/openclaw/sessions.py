@@ -342,6 +342,7 @@ class AnyStore:
     def __init__(self, state_dir: Path, agent_id: str, session_id: str) -> None:
         """Look for the session of `agent_id` under OpenClaw's `state_dir`."""
         agent = state_dir / "agents" / agent_id
+        self._lock = agent / "sessions" / f"{session_id}.jsonl.lock"
         self._stores: dict[str, SessionStore] = {
             "jsonl": JsonlStore(agent / "sessions" / f"{session_id}.jsonl"),
             "sqlite": SqliteStore(agent / "agent" / "openclaw-agent.sqlite", session_id),
@@ -355,6 +356,14 @@ class AnyStore:
                 self._followed = (store,)
                 return lines
         return []
+
+    def is_locked(self) -> bool:
+        """Whether OpenClaw works on a session in a file. A look costs one `stat`.
+
+        2026.6.5 locks it some 20 ms before it asks the model, and writes what was asked only with the first reply
+        (measured).
+        """
+        return _stat(self._lock)[0] != 0
 
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
         """Read all events; None when neither store knows the session."""

@@ -276,6 +276,21 @@ async def test_a_model_that_gives_no_first_reply_before_the_limit_has_timed_out(
     assert seen == [WAITING]
 
 
+async def test_a_session_that_is_only_locked_waits_for_the_model(tmp_path: Path) -> None:
+    seen: list[str] = []
+    leave = Leave()
+
+    def watch(text: str, _: Usage) -> None:
+        seen.append(text)
+        leave.stop.set()
+
+    agent = await agent_of(tmp_path)
+    one = task("scenario: think_unwritten")
+    result = await execute(agent, tmp_path, one, watch=Watch(activity=watch), leave=leave)
+
+    assert (result.reason, result.usage.requests, seen) == (Reason.INTERRUPTED, 0, [WAITING])
+
+
 async def test_a_provider_that_came_back_is_no_excuse(tmp_path: Path) -> None:
     async with open_gate() as gate:
         held = f"scenario: gate {gate.port}"
