@@ -52,8 +52,8 @@ def upload(*, run: str, dry_run: bool, upload_partial: bool, with_notes: bool, o
     from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
 
     files = find_run(run, output_dir)
-    refuse_altered(files)
     past = read_run(files)
+    refuse_altered(files)
     account = read_account(os.environ)
     if not account.token and not dry_run:
         say(no_token(past))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,17 @@ class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
     category: str
     grading_type: GradingType
     timeout_s: float
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a run that its readers use, with their types; the others are `resume`'s to check."""
+
+    model: str
+    suite: str = ""
+    pass_threshold: float = 0.0
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_hours: float | None = None
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +60,13 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         """Check what other files and folders are found by; what ValueError says is part of `read_facts`' sentence."""
         if Path(self.run_id).name != self.run_id or self.run_id in ("", ".."):
             raise ValueError("its run_id is no name")
-        if not self.suite.get("folder"):
+        if not isinstance(folder := self.suite.get("folder"), str) or not folder:
             raise ValueError("it does not say where its suite is")
+        try:
+            msgspec.convert(self.config, _Settings)
+        except msgspec.ValidationError as error:
+            said = str(error) if "`$" in str(error) else f"{error} - at `$`"
+            raise ValueError(said.replace("`$", "`$.config")) from error
 
     @property
     def keys(self) -> tuple[TrialKey, ...]:
@@ -67,10 +84,27 @@ def as_resumed(facts: RunFacts, resumed: Sequence[RunResumed]) -> RunFacts:
 
 
 def read_facts(path: Path) -> RunFacts:
-    """Read a run.json; keys of other releases are ignored. Blocks. Raises ResultsError when it is none."""
+    """Read a run.json; keys of other releases are ignored. Blocks. Raises ResultsError, with its place, when it is none."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunFacts)
+        data = path.read_bytes()
     except OSError as error:
         raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
+    try:
+        return msgspec.json.decode(data, type=RunFacts)
     except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 are a ValueError of another kind
-        raise ResultsError(f"{path} is no description of a run: {error}.") from error
+        what = f"{_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
+        raise ResultsError(
+            f"{path}{what}. This file is written once, when a run begins, and describes the run: put back a copy of it,"
+            f" or remove the run with `pinchbench-async clean {path.parent}`."
+        ) from error
+
+
+def _place(data: bytes, said: str) -> str:
+    """The line in which the decoder met what it complains of; nothing where it names a key."""
+    if "truncated" in said:
+        before = data.rstrip()
+    elif at := re.search(r"\(byte (\d+)\)", said):
+        before = data[: int(at[1])]
+    else:
+        return ""
+    return f":{before.count(10) + 1}"

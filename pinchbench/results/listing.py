@@ -11,6 +11,7 @@ import msgspec
 
 from pinchbench.errors import ResultsError
 from pinchbench.results.altered import changed_result
+from pinchbench.results.facts import RunFacts, read_facts
 from pinchbench.results.lock import is_written
 from pinchbench.results.past_run import read_run
 from pinchbench.results.result_json import LeftOut
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from pinchbench.results.past_run import PastRun
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.store import RunFiles
 
@@ -79,23 +81,6 @@ class Listed:
         return self.left_out.total if self.left_out is not None else 0
 
 
-class _Config(msgspec.Struct, frozen=True, gc=False):
-    model: str = ""
-    suite: str = ""
-
-
-class _Facts(msgspec.Struct, frozen=True, gc=False):
-    """The same of a run.json."""
-
-    run_id: str
-    created_at: float
-    config: _Config
-    versions: dict[str, str]
-
-
-_facts = msgspec.json.Decoder(_Facts)
-
-
 def past_runs(output_dir: Path, *, model: str = "") -> tuple[Listed, ...]:
     """The runs of an output folder, the newest first. Blocks, in proportion to their trials.
 
@@ -103,39 +88,36 @@ def past_runs(output_dir: Path, *, model: str = "") -> tuple[Listed, ...]:
     whatever its case. One that can't be read is listed with its `problem`, chosen by the name of its folder.
     """
     found = [(files, _read_facts(files)) for files in runs_of(output_dir)]
-    models = {facts.config.model for _, facts in found if isinstance(facts, _Facts)}
+    models = {str(facts.config["model"]) for _, facts in found if isinstance(facts, RunFacts)}
     if model:
         found = [(files, facts) for files, facts in found if _is_chosen(files, facts, model, exactly=model in models)]
     return tuple(_listed(files, facts) for files, facts in found)
 
 
-def _is_chosen(files: RunFiles, facts: _Facts | str, model: str, *, exactly: bool) -> bool:
+def _is_chosen(files: RunFiles, facts: RunFacts | str, model: str, *, exactly: bool) -> bool:
     if isinstance(facts, str):
         return model.replace("/", "-").casefold() in files.name.casefold()
-    own = facts.config.model
+    own = str(facts.config["model"])
     return own == model if exactly else model.casefold() in own.casefold()
 
 
-def _read_facts(files: RunFiles) -> _Facts | str:
+def _read_facts(files: RunFiles) -> RunFacts | str:
     """What a run.json says, or why it can't be read."""
     try:
-        return _facts.decode(files.provenance.read_bytes())
-    except OSError as error:
-        return f"{files.provenance} can't be read: {error.strerror}."
-    except (ValueError, RecursionError) as error:
-        return f"{files.provenance} is no description of a run: {error}."
+        return read_facts(files.provenance)
+    except ResultsError as error:
+        return str(error)
 
 
-def _listed(files: RunFiles, facts: _Facts | str) -> Listed:
+def _listed(files: RunFiles, facts: RunFacts | str) -> Listed:
     """A run in short, from its journal: what a resumption changed stands nowhere else, and nothing else is chained."""
     if isinstance(facts, str):
         return _unreadable(files, facts)
     try:
         is_running = is_written(files.journal)
         run = read_run(files)
-        now = msgspec.structs.replace(facts, versions=run.facts.versions)
         differs = run.differences or any(not is_running for _ in changed_result(files, run.journal, run.data))
-        listed = _in_short(files, now, run.data, unfinished=run.unfinished, is_running=is_running)
+        listed = _in_short(run, is_running=is_running)
     except ResultsError as error:
         return _unreadable(files, str(error))
     except OSError as error:
@@ -149,7 +131,8 @@ def _unreadable(files: RunFiles, problem: str) -> Listed:
     return Listed(run_id=files.name.rpartition("_")[2], run=files.name, problem=problem)
 
 
-def _in_short(files: RunFiles, facts: _Facts, data: Aggregate, *, unfinished: int, is_running: bool) -> Listed:
+def _in_short(run: PastRun, *, is_running: bool) -> Listed:
+    data = run.data
     trials = data.trials
     took_s = at_work_s((trial.started_at, trial.ended_at) for trial in trials)
     judge_usd = data.judge.cost_usd if data.judge is not None else None
@@ -157,12 +140,12 @@ def _in_short(files: RunFiles, facts: _Facts, data: Aggregate, *, unfinished: in
         raise ValueError("a time or a cost is beyond all bounds")
     needed = data.passing.threshold - ROUNDING
     return Listed(
-        run_id=facts.run_id,
-        run=files.name,
-        state=_state(data, unfinished=unfinished, is_running=is_running),
-        model=facts.config.model,
-        suite=facts.config.suite,
-        created_at=facts.created_at,
+        run_id=run.facts.run_id,
+        run=run.files.name,
+        state=_state(data, unfinished=run.unfinished, is_running=is_running),
+        model=data.model,
+        suite=data.suite or "",
+        created_at=run.facts.created_at,
         score=data.score,
         planned=data.counts.planned,
         passed=sum(trial.score is not None and trial.score >= needed for trial in trials),
@@ -175,7 +158,7 @@ def _in_short(files: RunFiles, facts: _Facts, data: Aggregate, *, unfinished: in
         judge_cost_usd=judge_usd,
         agents_s=data.execution_time,
         duration_s=took_s,
-        openclaw=facts.versions.get("openclaw", ""),
+        openclaw=run.facts.versions.get("openclaw", ""),
         stopped=data.stopped,
     )
 

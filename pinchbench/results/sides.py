@@ -155,30 +155,36 @@ def _find(name: str, output_dir: Path) -> tuple[Side, list[Path]]:
     try:
         files = find_run(name, output_dir)
     except ResultsError as error:
-        found = _runs_of_model(name, output_dir)
+        found, damaged = _runs_of_model(name, output_dir)
         if not found:
-            raise ResultsError(f"{error} Nor has any run a model {name!r}.") from error
-        return _model_side(name, found)
+            unread = " ".join(["", *damaged.values()])
+            raise ResultsError(f"{error} Nor has any run a model {name!r}.{unread}") from error
+        return _model_side(name, found, damaged)
     return side_of([read_run(files)]), [files.folder.resolve()]
 
 
-def _runs_of_model(model: str, output_dir: Path) -> list[RunFiles]:
-    """The runs of a model, the newest first. Those that can't be read are nobody's."""
+def _runs_of_model(model: str, output_dir: Path) -> tuple[list[RunFiles], dict[RunFiles, str]]:
+    """The runs of a model, the newest first, and those of any model that can't be read, with the reason."""
     found = []
+    damaged = {}
     for files in runs_of(output_dir):
         try:
             of = read_facts(files.provenance).config.get("model")
-        except ResultsError:
+        except ResultsError as error:
+            damaged[files] = str(error)
             continue
         if of == model:
             found.append(files)
-    return found
+    return found, damaged
 
 
-def _model_side(model: str, found: Sequence[RunFiles]) -> tuple[Side, list[Path]]:
+def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles, str]) -> tuple[Side, list[Path]]:
     """Take the newest complete run of a model and all complete ones that were made as it was."""
     taken: list[PastRun] = []
-    left_aside = []
+    of_model = f"{found[0].name.rpartition('_')[0]}_"  # what the names of its folders begin with
+    left_aside = [
+        f"{files.name} was not taken: {said}" for files, said in damaged.items() if files.name.startswith(of_model)
+    ]
     for files in found:
         run = read_run(files)
         if run.model != model:

@@ -177,9 +177,9 @@ def _kept(given: Sequence[Grade], result: Result) -> Iterator[str]:
 
 
 def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
+    first = read_facts(files.provenance)  # before what is altered: a damaged one is named with its place
     refuse_altered(files)
     journal = read_journal(files.journal)
-    first = read_facts(files.provenance)
     facts = as_resumed(first, journal.state.resumed)
     root = config.tasks_dir or Path(str(facts.config.get("tasks_dir") or facts.suite["folder"]))
     loaded = load_suite(root, skip_broken=True)

@@ -72,8 +72,8 @@ def _find(config: ResumeConfig) -> RunFiles:
     for files in runs_of(config.output_dir):
         try:
             left = _state(files).left(read_facts(files.provenance).keys)
-        except ResultsError:
-            continue  # somebody else's files; a run that is named is read with all its errors
+        except ResultsError as error:
+            raise ResultsError(f"{error} To resume an earlier run, name it.") from error
         if left.keys or left.ungraded:
             return files
     raise ResultsError(f"{config.output_dir} has no unfinished run; name one that is elsewhere.")
@@ -87,7 +87,7 @@ def _state(files: RunFiles) -> RunState:
 def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tuple[Prepared, Resumption]:
     state = _state(files)
     facts = as_resumed(read_facts(files.provenance), state.resumed)
-    run = _config(facts.config, config.settings)
+    run = _config(facts.config, config.settings, files)
     loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
     tasks = {task_id: task for task_id, task in loaded.suite.by_id.items() if task_id in facts.tasks}
     now = {task_id: task_facts(task, run) for task_id, task in tasks.items()}
@@ -138,7 +138,7 @@ def _trial(key: TrialKey, task: Task, config: RunConfig) -> Trial:
     return Trial(key=key, task=task, timeout_s=task.timeout_s * config.timeout_multiplier)
 
 
-def _config(stored: Mapping[str, object], settings: Mapping[str, object]) -> RunConfig:
+def _config(stored: Mapping[str, object], settings: Mapping[str, object], files: RunFiles) -> RunConfig:
     """The options of a run as they stand in its files, with others put in.
 
     Raises ConfigError when they can't be used any more: an environment variable for a key is not set, above all.
@@ -149,7 +149,11 @@ def _config(stored: Mapping[str, object], settings: Mapping[str, object]) -> Run
     try:
         return msgspec.convert(merged, RunConfig, dec_hook=_path)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"The settings of this run can't be used: {error}.") from error
+        at = str(error).replace("`$", "`$.config")
+        raise ConfigError(
+            f"The settings of the run can't be used: {at}. They stand in {files.provenance}, or, where it was resumed,"
+            f" in the last such record of {files.journal}: put back a copy of that file."
+        ) from error
 
 
 def _path(kind: type, value: object) -> object:

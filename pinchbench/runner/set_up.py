@@ -112,8 +112,8 @@ async def set_up(
     openclaw = await same_openclaw(config.openclaw, resumption.facts if resumption is not None else None)
     if warning := release_warning(openclaw.version):
         audience.tell(warning)
-    names = names_to_check(config, config.judge)
-    await check_model_names(names, openclaw, user, accepts_unknown=config.accept_unknown_model)
+    to_check = names_to_check(config, config.judge)
+    await check_model_names(to_check, openclaw, user, accepts_unknown=config.accept_unknown_model)
     node = await node_version(openclaw)
     releases = await to_thread.run_sync(versions, openclaw, node)
     changes = accept_releases(resumption, releases) if resumption is not None else ()
