@@ -153,8 +153,8 @@ def test_a_run_that_is_named_goes_with_its_workspace_whatever_its_age(places: Pl
 
 
 def live_workspace(places: Places) -> Callable[[], object]:
-    own_homes(places.workspaces[0])
-    return lambda: None
+    owner = own_homes(places.workspaces[0])
+    return lambda: os.close(owner)
 
 
 def live_run(places: Places) -> Callable[[], object]:

@@ -61,7 +61,7 @@ def _resume_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 SECTIONS = {
-    "What is left of the run": ("--accept-changes", "--concurrency", *MODEL, "--tasks-dir"),
+    "What is left of the run": ("--accept-changes", "--take-over", "--concurrency", *MODEL, "--tasks-dir"),
     "Judging": JUDGE,
     "Limits": LIMITS,
     "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
@@ -71,6 +71,11 @@ SECTIONS = {
 @click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=complete_run)
 @click.option("--accept-changes", is_flag=True, help="Go on although tasks, settings or releases are others now.")
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Go on although the run's lock names a runner of another machine or container, which has surely ended.",
+)
 @_resume_settings
 @option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
@@ -80,6 +85,7 @@ def resume(
     *,
     run: str | None,
     accept_changes: bool,
+    take_over: bool,
     output_dir: Path,
     no_report: bool,
     as_json: bool,
@@ -105,5 +111,7 @@ def resume(
     settings["preflight"] = not settings.pop("no_preflight", False)
     if judge is not None:
         settings["judge"] = judge
-    config = ResumeConfig(run=run, output_dir=output_dir, accept_changes=accept_changes, settings=settings)
+    config = ResumeConfig(
+        run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
+    )
     leave(carry_out(partial(go_on, config), page=not no_report, offers=True), as_json=as_json)

@@ -53,11 +53,17 @@ def identity() -> str:
 def is_alive(written: str) -> bool:
     """Whether the process that `identity` described lives. A pid that was given to another process does not count.
 
-    Nor does a zombie, or what `identity` never wrote. One of another pid namespace of this machine can't be
-    judged from here: it counts as alive, for nobody may delete or kill what another container runs.
+    Nor does a zombie, or what `identity` never wrote. One that `is_elsewhere` counts as alive, for nobody may delete or
+    kill what another container runs.
     """
     one = _read(written)
     return one is not None and _lives(one)
+
+
+def is_elsewhere(written: str) -> bool:
+    """Whether the process that `identity` described ran in another pid namespace since this boot: no pid tells of it."""
+    one = _read(written)
+    return one is not None and bool(one.boot) and one.boot == _boot() and one.namespace != _namespace()
 
 
 def find_marked(prefix: str) -> list[psutil.Process]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import AlteredRunError, ResultsError
+from pinchbench.flock import is_local
 from pinchbench.folders import sync_folder
 from pinchbench.results.chain import Chain, first_link, seal
 from pinchbench.results.lock import LockFile
@@ -39,7 +40,7 @@ NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 class JournalWriter:
     """Appends records and makes them durable. A context manager that owns the open file; one writer a journal."""
 
-    def __init__(self, path: Path, *, go_on: bool = False) -> None:
+    def __init__(self, path: Path, *, go_on: bool = False, takes_over: bool = False) -> None:
         """Create the journal, or `go_on` with it where it exists: a runner can die before its first record.
 
         Raises ResultsError when it can't be opened, is there already, or another process writes it, and AlteredRunError
@@ -48,7 +49,7 @@ class JournalWriter:
         self._path = path
         self._refusal = ""  # why nothing more is written
         self._safe = self._end = 0  # bytes that were acknowledged, and that were written
-        self._lock = LockFile(path.with_suffix(".lock"))
+        self._lock = LockFile(path.with_suffix(".lock"), takes_over=takes_over)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (0 if go_on else os.O_EXCL)
         try:
             self._fd = os.open(path, flags, 0o600)
@@ -80,7 +81,8 @@ class JournalWriter:
         except OSError:
             self._lock.take()
         else:
-            self._lock.refuse_others()  # of a host that mounts the same folder without locks
+            # of a host that mounts the same folder without locks
+            self._lock.refuse_others(unseen=is_local(self._fd))
 
     def _end_torn_line(self) -> None:
         """End a last line that was torn when its writer died, so that the next record has a line of its own."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.errors import ResultsError
+from pinchbench.flock import is_local
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -43,14 +44,15 @@ class _Owner(msgspec.Struct, frozen=True, kw_only=True):
             host=os.uname().nodename, pid=os.getpid(), started=_started(os.getpid()) or "", boot=boot, space=space
         )
 
-    def is_gone(self, own: _Owner) -> bool:
-        """Whether the process has surely ended, as seen from `own`."""
-        if self.host != own.host:
-            return False
-        if self.boot and own.boot and self.boot != own.boot:
-            return True
-        if self.space != own.space:
-            return False
+    def is_visible(self, own: _Owner) -> bool:
+        """Whether `own` can see all processes of the same host, container and boot as this one's."""
+        return (self.host, self.boot, self.space) == (own.host, own.boot, own.space)
+
+    def is_gone(self, own: _Owner, *, unseen: bool) -> bool:
+        """Whether the process has surely ended, as seen from `own`; `unseen` says it where that can't be seen."""
+        if not self.is_visible(own):
+            is_rebooted = self.host == own.host and self.boot and own.boot and self.boot != own.boot
+            return bool(is_rebooted) or unseen
         started = _started(self.pid)
         return started is None or bool(self.started and started and self.started != started)
 
@@ -71,11 +73,16 @@ def _started(pid: int) -> str | None:
 
 
 class LockFile:
-    """A lock that is a file. Whoever takes it releases it; that of a runner of this host that has died is taken over."""
+    """A lock that is a file. Whoever takes it releases it; that of a runner that has surely died is taken over.
 
-    def __init__(self, path: Path) -> None:
+    With `takes_over`, so is that of a runner that can't be seen from here: one of another host or container. If it is
+    alive, it notices before it writes again.
+    """
+
+    def __init__(self, path: Path, *, takes_over: bool = False) -> None:
         """Take nothing yet."""
         self._path = path
+        self._takes_over = takes_over
         self._taken: tuple[int, int] | None = None
 
     def take(self) -> None:
@@ -100,27 +107,40 @@ class LockFile:
             return
         raise ResultsError(f"Another pinchbench-async is about to write the run {self._path.parent}.")
 
-    def refuse_others(self) -> None:
-        """Remove the file when its runner is dead. Raises ResultsError when that may be alive."""
+    def refuse_others(self, *, unseen: bool = False) -> None:
+        """Remove the file when its runner is dead. Raises ResultsError when that may be alive.
+
+        `unseen` says that a runner that can't be seen from here is dead.
+        """
         try:
             fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return
         except OSError as error:
             raise ResultsError(f"The lock {self._path} can't be read: {error.strerror}.") from error
+        own = _Owner.own()
+        surely = (
+            f"If it has surely ended, `pinchbench-async resume {self._path.parent} --take-over` goes on all the same."
+        )
         try:
             owner = msgspec.json.decode(os.read(fd, MAX_LOCK_BYTES), type=_Owner)
         except (OSError, msgspec.DecodeError) as error:
-            raise ResultsError(
-                f"{self._path} does not say which pinchbench-async writes the run; delete it when surely none does."
-            ) from error
+            if not self._takes_over:
+                raise ResultsError(
+                    f"The lock {self._path} does not say which pinchbench-async writes the run. {surely}"
+                ) from error
+        else:
+            if owner.is_visible(own) and not owner.is_gone(own, unseen=False):
+                raise ResultsError(
+                    f"Another pinchbench-async is writing the run {self._path.parent}: process {owner.pid}."
+                )
+            if not owner.is_gone(own, unseen=unseen or self._takes_over):
+                raise ResultsError(
+                    f"Another pinchbench-async was writing the run {self._path.parent} and can't be seen from here:"
+                    f" process {owner.pid} on {owner.host}, or in a container of it. {surely}"
+                )
         finally:
             os.close(fd)
-        if not owner.is_gone(_Owner.own()):
-            raise ResultsError(
-                f"Another pinchbench-async is writing the run {self._path.parent}: process {owner.pid} on "
-                f"{owner.host}. Delete {self._path} when that one is surely gone."
-            )
         try:
             self._path.unlink(missing_ok=True)
         except OSError as error:
@@ -161,7 +181,7 @@ def held(journal: Path) -> Generator[None]:
         except OSError:  # a file system without locks
             lock.take()
         else:
-            lock.refuse_others()
+            lock.refuse_others(unseen=is_local(fd))
         yield
     finally:
         lock.release()
@@ -175,8 +195,10 @@ def is_written(journal: Path) -> bool:
     """
     # a shared lock, and for microseconds: as little as can be in the way of a runner that starts just now
     fd = os.open(journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    unseen = False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        unseen = is_local(fd)
     except BlockingIOError:
         return True
     except OSError:
@@ -189,7 +211,7 @@ def is_written(journal: Path) -> bool:
         return False
     except msgspec.DecodeError:
         return True
-    return not owner.is_gone(_Owner.own())
+    return not owner.is_gone(_Owner.own(), unseen=unseen)
 
 
 def lock_of(journal: Path) -> Path:

@@ -93,12 +93,15 @@ async def run_prepared(
     interrupt, redactor = Interrupt(), Redactor()
     audience = Audience(observer, redactor)
     journal = resumption.journal if resumption is not None else None
+    takes_over = resumption is not None and resumption.takes_over
     async with create_task_group() as root:
         if handle_signals:
             root.start_soon(interrupt.listen, audience.tell)
         root.start_soon(audience.attend)
         with closing(audience), closing(interrupt):
-            async with open_run_folders(files, prepared.config.run_root, run_id=run_id, journal=journal) as folders:
+            async with open_run_folders(
+                files, prepared.config.run_root, run_id=run_id, journal=journal, takes_over=takes_over
+            ) as folders:
                 async with (
                     keep_prepared(),  # for checks
                     create_task_group() as gateways,

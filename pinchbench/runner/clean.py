@@ -104,8 +104,11 @@ def remove(one: Removable) -> str:
 def _remove_workspace(path: Path) -> str:
     if not _is_own(path, stat.S_ISDIR):
         return f"{path} is no longer a folder of yours."
-    own_homes(path)
-    return remove_folder(path)
+    owner = own_homes(path)
+    try:
+        return remove_folder(path)
+    finally:
+        os.close(owner)
 
 
 def _remove_run(files: RunFiles) -> str:

@@ -96,6 +96,7 @@ class Resumption:
 
     `facts` are those that hold so far, `journal` is open and locked, `tasks` are those that are others now, `gone`
     the ids of those that are no longer there, and `changes` says in words what differs; with `accepts` further changes do no harm.
+    `takes_over` says that runners of it that can't be seen from here are dead.
     """
 
     facts: RunFacts
@@ -105,6 +106,7 @@ class Resumption:
     gone: tuple[str, ...]
     changes: tuple[str, ...]
     accepts: bool
+    takes_over: bool = False
 
 
 def prepare(config: RunConfig) -> Prepared:

@@ -54,7 +54,8 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
     """
     files = await to_thread.run_sync(_find, config)
     # the lock comes first: what is read from here on stays as it is
-    with await to_thread.run_sync(partial(JournalWriter, files.journal, go_on=True)) as journal:
+    writer = partial(JournalWriter, files.journal, go_on=True, takes_over=config.take_over)
+    with await to_thread.run_sync(writer) as journal:
         prepared, resumption = await to_thread.run_sync(_prepare, config, files, journal)
         if not (prepared.attempts or prepared.ungraded or prepared.unmet):
             audience = Audience(observer, Redactor())
@@ -130,6 +131,7 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
         gone=tuple(sorted(facts.tasks.keys() - tasks.keys())),
         changes=changes,
         accepts=config.accept_changes,
+        takes_over=config.take_over,
     )
     return prepared, resumption
 

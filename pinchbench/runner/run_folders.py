@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import tempfile
 import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import move_on_after, to_thread
+from anyio import CancelScope, move_on_after, to_thread
 
 from pinchbench.errors import ResultsError
+from pinchbench.flock import is_local, is_surely_unlocked
 from pinchbench.folders import folder_error, private_folder, remove_folder
 from pinchbench.grading.check_place import sweep_places
-from pinchbench.process.leftovers import end_orphaned, identity, is_alive
+from pinchbench.process.leftovers import end_orphaned, identity, is_alive, is_elsewhere
 from pinchbench.results.journal import JournalWriter
 from pinchbench.results.store import RunFiles, create_run
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 HOMES = ".homes"
 CHECKS = "checks"  # where checks run, below the run root: in the same place whichever run they belong to
 OWNER = "owner"
+MAX_OWNER_BYTES = 4096
 NAMELESS_S = 600.0  # homes get their owner's name in the moment they are made
 CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
 
@@ -43,7 +48,7 @@ class RunFolders:
 
 @asynccontextmanager
 async def open_run_folders(
-    files: RunFiles, run_root: Path, *, run_id: str, journal: JournalWriter | None = None
+    files: RunFiles, run_root: Path, *, run_id: str, journal: JournalWriter | None = None, takes_over: bool = False
 ) -> AsyncGenerator[RunFolders]:
     """Make the folders of a run; `journal` is the open one of a run that is resumed, and stays the caller's.
 
@@ -51,7 +56,7 @@ async def open_run_folders(
     stay. Raises ResultsError.
     """
     if journal is not None:
-        async with open_work_folder(run_root, name=run_id) as work:
+        async with open_work_folder(run_root, name=run_id, takes_over=takes_over) as work:
             yield RunFolders(files=files, journal=journal, work=work, has_begun=True)
         return
     await to_thread.run_sync(create_run, files.output_dir, files.name)
@@ -69,35 +74,32 @@ async def open_run_folders(
 
 
 @asynccontextmanager
-async def open_work_folder(run_root: Path, *, name: str = "", prefix: str = "") -> AsyncGenerator[Path]:
+async def open_work_folder(
+    run_root: Path, *, name: str = "", prefix: str = "", takes_over: bool = False
+) -> AsyncGenerator[Path]:
     """A folder below the run root that is this process's own: the one with that `name`, or a new one with a `prefix`.
 
     What dead runners have left, processes and homes, is removed first. At the end the homes in it are removed, and the
-    folder itself when it is empty. Raises ResultsError when it can't be made, or when another runner works in it.
+    folder itself when it is empty. `takes_over` says that a runner which can't be seen from here is dead. Raises
+    ResultsError when it can't be made, or when another runner works in it.
     """
     root = await to_thread.run_sync(private_folder, run_root)
     await to_thread.run_sync(end_orphaned)
     await to_thread.run_sync(sweep_homes, root)
     folder = await to_thread.run_sync(_make_work_folder, root, name, prefix)
     try:
-        yield folder
+        async with owned_homes(folder, takes_over=takes_over):
+            yield folder
     finally:
-        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(remove_homes, folder, abandon_on_cancel=True)
+        with suppress(OSError):
+            folder.rmdir()  # where it is empty
 
 
 def _make_work_folder(root: Path, name: str, prefix: str) -> Path:
     try:
-        folder = private_folder(root / name) if name else Path(tempfile.mkdtemp(prefix=prefix, dir=root))
+        return private_folder(root / name) if name else Path(tempfile.mkdtemp(prefix=prefix, dir=root))
     except OSError as error:
         raise folder_error(root, error, option="--run-root") from error
-    try:
-        own_homes(folder)
-    except ResultsError:
-        with suppress(OSError):
-            folder.rmdir()
-        raise
-    return folder
 
 
 def _delete_results(files: RunFiles) -> None:
@@ -107,27 +109,56 @@ def _delete_results(files: RunFiles) -> None:
         files.output_dir.rmdir()
 
 
-def own_homes(run_folder: Path) -> None:
+def own_homes(run_folder: Path, *, takes_over: bool = False) -> int:
     """Make the folder of the homes and write down whose they are. Blocks.
 
-    What an earlier runner has left there is removed. Raises ResultsError when that runner lives, or when the folder
-    can't be made.
+    Returns the open file that says so, which is locked: the caller closes it when the homes are gone. What an earlier
+    runner has left there is removed. Raises ResultsError when that runner lives, or when the folder can't be made.
+    `takes_over` says that one which can't be seen from here is dead.
     """
     homes = run_folder / HOMES
     try:
         # a copy of a run's results has a lock of its own, but the same workspaces
         with suppress(FileNotFoundError, NotADirectoryError):
-            if is_alive((homes / OWNER).read_text(encoding="utf-8", errors="replace")):
-                raise ResultsError(f"Another pinchbench-async works in {run_folder}.")
+            if owner_lives(homes, takes_over=takes_over):
+                raise ResultsError(
+                    f"Another pinchbench-async works in {run_folder}, perhaps in another container. If it has surely"
+                    f" ended, remove {homes}."
+                )
         if left := remove_folder(homes, last=OWNER):
             raise ResultsError(f"{homes} can't be removed: {left}; name another folder with --run-root.")
         private_folder(run_folder)  # another run's sweep may have taken it for one that is over
         homes.mkdir(mode=0o700)
         fresh = homes / f"{OWNER}.new"
-        fresh.write_text(identity(), encoding="utf-8")
-        fresh.rename(homes / OWNER)  # at once, or another run's sweep could read half a name and delete living homes
+        owner = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(owner, identity().encode())
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # at once, or another run's sweep could read half a name and delete living homes
+            fresh.rename(homes / OWNER)
+        except BaseException:
+            os.close(owner)
+            raise
     except OSError as error:
         raise folder_error(homes, error, option="--run-root") from error
+    return owner
+
+
+@asynccontextmanager
+async def owned_homes(run_folder: Path, *, takes_over: bool = False) -> AsyncGenerator[None]:
+    """Own the homes of a run for as long as the block lasts, and remove them then, whatever happens.
+
+    Raises ResultsError as `own_homes`.
+    """
+    with CancelScope(shield=True):  # a thread goes on after a cancel, and would leave homes that nobody removes
+        owner = await to_thread.run_sync(partial(own_homes, run_folder, takes_over=takes_over))
+    try:
+        yield
+    finally:
+        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
+            await to_thread.run_sync(remove_homes, run_folder, abandon_on_cancel=True)
+        os.close(owner)
 
 
 def remove_homes(run_folder: Path) -> None:
@@ -160,6 +191,22 @@ def is_in_use(run_folder: Path) -> bool:
 def _is_owned(homes: Path) -> bool:
     """Whether their runner lives. Homes without a name on them are being made, or their maker died in that moment."""
     try:
-        return is_alive((homes / OWNER).read_text(encoding="utf-8"))
+        return owner_lives(homes)
     except FileNotFoundError:
         return time.time() - homes.lstat().st_mtime < NAMELESS_S
+
+
+def owner_lives(homes: Path, *, takes_over: bool = False) -> bool:
+    """Whether the runner whose name is on homes lives. Blocks. Raises OSError, of which FileNotFoundError: no name.
+
+    Of one in another container of this machine only its lock can tell: a container that was restarted is another one.
+    `takes_over` says that it is dead where no lock tells.
+    """
+    owner = os.open(homes / OWNER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        written = os.read(owner, MAX_OWNER_BYTES).decode("utf-8", "replace")
+        if is_elsewhere(written):
+            return not (is_surely_unlocked(owner) or (takes_over and not is_local(owner)))
+        return is_alive(written)
+    finally:
+        os.close(owner)

@@ -25,6 +25,7 @@ from pinchbench.process.leftovers import (
     find_marked,
     identity,
     is_alive,
+    is_elsewhere,
 )
 from pinchbench.process.supervise import Leave, supervise
 from processes import lives
@@ -194,7 +195,10 @@ def test_a_pid_that_was_given_to_another_process_is_not_the_one(dead: str) -> No
 def test_of_another_boot_nobody_lives_and_of_another_container_nobody_is_judged(dead: str) -> None:
     pid, started, boot, _ = dead.split()
     assert is_alive(f"{pid} {started} {boot} 1")
+    assert is_elsewhere(f"{pid} {started} {boot} 1")
     assert not is_alive(f"{pid} {started} another-boot 1")
+    assert not is_elsewhere(f"{pid} {started} another-boot 1")
+    assert not is_elsewhere(identity())
     mine = identity().split()
     assert not is_alive(f"{mine[0]} {mine[1]} another-boot {mine[3]}")
 

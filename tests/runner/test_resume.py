@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,16 +15,18 @@ from chaos.ledger import timeless
 from fake_judge import fake_judge, good
 from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
 from past_runs import as_older_release
+from pinchbench import flock
 from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
 from pinchbench.events import Event, RunBegan, TrialBegan, TrialEnded
 from pinchbench.model import Reason, Stop
+from pinchbench.process.leftovers import identity
 from pinchbench.results.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, TrialFinished
 from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.regrade import regrade
 from pinchbench.runner.resume import resume
-from pinchbench.runner.run_folders import HOMES, OWNER, own_homes, remove_homes
+from pinchbench.runner.run_folders import HOMES, OWNER, owned_homes, sweep_homes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -439,11 +443,69 @@ async def test_a_living_runner_keeps_its_homes_from_a_copy_of_its_results(tmp_pa
     with fail_after(RUN_LIMIT_S):
         run = (await run_benchmark(config)).run_id
         die_after(config, is_end_of("task_b"))
-        own_homes_of = config.run_root / run
-        own_homes(own_homes_of)
         alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in")
-        with pytest.RaisesGroup(alone, flatten_subgroups=True):
-            await resume(again(config, run))
-        assert (own_homes_of / HOMES / OWNER).exists()
-        remove_homes(own_homes_of)
+        async with owned_homes(config.run_root / run):
+            with pytest.RaisesGroup(alone, flatten_subgroups=True):
+                await resume(again(config, run))
+            assert (config.run_root / run / HOMES / OWNER).exists()
         assert (await resume(again(config, run))).complete
+
+
+def _restart_container(config: RunConfig, run: str) -> Path:
+    """What a runner leaves that died with its container: all of it is of another host, or of another pid namespace."""
+    homes = config.run_root / run / HOMES
+    homes.mkdir(parents=True)
+    pid, started, boot, _ = identity().split()
+    (homes / OWNER).write_text(f"{pid} {started} {boot} 1", encoding="utf-8")
+    lock = journal_of(config).with_suffix(".lock")
+    owner = {"host": "0123456789ab", "pid": 7, "started": "1", "boot": boot, "space": "pid:[1]"}
+    lock.write_text(json.dumps(owner), encoding="utf-8")
+    return lock
+
+
+async def test_a_run_that_died_with_its_container_is_resumed_in_the_next(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_b"))
+        lock = _restart_container(config, run)
+        result = await resume(again(config, run))
+
+    assert result.complete
+    assert not lock.exists()
+    assert not (config.run_root / run / HOMES).exists()
+
+
+async def test_where_locks_prove_nothing_a_run_is_resumed_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = a_run(tmp_path)
+    monkeypatch.setattr(flock, "LOCAL", frozenset())  # as on a network file system
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_b"))
+        lock = _restart_container(config, run)
+        with pytest.raises(ResultsError, match=f"process 7 on 0123456789ab.*resume .*{run} --take-over"):
+            await resume(again(config, run))
+        assert lock.exists()
+        result = await resume(replace(again(config, run), take_over=True))
+
+    assert result.complete
+    assert not lock.exists()
+
+
+async def test_a_living_runner_in_another_container_keeps_its_homes_whoever_takes_over(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        run = (await run_benchmark(config)).run_id
+        die_after(config, is_end_of("task_b"))
+        _restart_container(config, run)
+        owner = os.open(config.run_root / run / HOMES / OWNER, os.O_RDONLY)
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in .* another container")
+        with pytest.RaisesGroup(alone, flatten_subgroups=True):
+            await resume(replace(again(config, run), take_over=True))
+        sweep_homes(config.run_root)
+        os.close(owner)
+
+    assert (config.run_root / run / HOMES).exists()

@@ -16,7 +16,7 @@ from pinchbench.limits import Isolation
 from pinchbench.model import Ending, Finding, GradingType, Level, Outcome, Reason, Task, TrialKey, Turn
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.runner.diagnose import cause_of
-from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, HOMES, own_homes, remove_homes
+from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, HOMES, owned_homes
 from pinchbench.runner.slots import make_homes, make_judge_homes, slot_name, user_state
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
 
 async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
     async with _short_lived_folder(config.run_root) as folder, _scripted(config) as scripted:
-        await to_thread.run_sync(own_homes, folder)
         user = await user_state(config)
         [home] = await make_homes(config, openclaw, folder, slots=1, user=user, scripted=scripted)
         # among the homes: what a killed doctor leaves is swept by the next run with them
@@ -111,7 +110,8 @@ async def _short_lived_folder(run_root: Path) -> AsyncGenerator[Path]:
     """A private folder below the run root, which goes with the block; so does the root, if it was not there before."""
     was_there, folder = await to_thread.run_sync(_make_folder, run_root)
     try:
-        yield folder
+        async with owned_homes(folder):
+            yield folder
     finally:
         with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
             await to_thread.run_sync(_remove, folder, None if was_there else run_root, abandon_on_cancel=True)
@@ -124,7 +124,6 @@ def _make_folder(run_root: Path) -> tuple[bool, Path]:
 
 
 def _remove(folder: Path, root: Path | None) -> None:
-    remove_homes(folder)  # first, and with their owner's name until the last: a run sweeps what is left of them
     remove_folder(folder)
     if root is not None:
         with suppress(OSError):
@@ -171,7 +170,6 @@ async def ask_judge(config: JudgeConfig, openclaw: OpenClaw | None, run_root: Pa
     if not config.is_openclaw:
         return await _ask(config, openclaw=None, folder=None, subject="judge", began=began)
     async with _short_lived_folder(run_root) as folder:
-        await to_thread.run_sync(own_homes, folder)
         return await _ask(config, openclaw=openclaw, folder=folder / HOMES, subject="judge", began=began)
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
 from pinchbench.model import Finding, Level
-from pinchbench.process.leftovers import is_alive, list_orphaned
+from pinchbench.process.leftovers import list_orphaned
 from pinchbench.results.lock import is_written, lock_of
 from pinchbench.results.past_run import read_run
 from pinchbench.results.store import runs_of
 from pinchbench.runner.doctor.machine import size
-from pinchbench.runner.run_folders import HOMES, OWNER
+from pinchbench.runner.run_folders import HOMES, OWNER, owner_lives
 from pinchbench.runner.slots import GATEWAY
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def read_workspaces(run_root: Path, *, limit_s: float = LOOK_S) -> Workspaces:
 
 def _has_owner(homes: Path) -> bool:
     try:
-        return is_alive((homes / OWNER).read_text(encoding="utf-8", errors="replace"))
+        return owner_lives(homes)
     except FileNotFoundError:
         return False
 

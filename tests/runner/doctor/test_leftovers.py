@@ -142,10 +142,11 @@ def test_workspaces_of_ended_runs_are_measured_and_those_of_living_ones_passed_o
     ended, running = root / RUN, root / "20260102-030405-0002"
     ended.mkdir(parents=True)
     (ended / "file").write_bytes(os.urandom(2 * MIB))
-    own_homes(running)
+    owner = own_homes(running)
     os.utime(ended, (1, 1))
 
     found = read_workspaces(root)
+    os.close(owner)
     finding = of_workspaces(found, run_root=root)
 
     assert found.folders == (ended,)
