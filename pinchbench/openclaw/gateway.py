@@ -72,19 +72,17 @@ class Gateway:
         marker: str,
         model: str,
         slots: int,
-        providers: Mapping[str, Json],
         watch_skills: bool,
         tell: Callable[[str], None],
     ) -> None:
         """`home` is the clone of `template` that it lives in, `marker` what all its processes have in their environment.
 
-        `slots` is how many turns it runs at once. `providers` are known to it beside those of the template.
+        `slots` is how many turns it runs at once.
         `watch_skills` is as `gateway_config` has it. `tell` gets a sentence when it has to be started again.
         """
         self._model = model
         self._slots = slots
         self._template = template
-        self._providers = providers
         self._watch_skills = watch_skills
         self._home = home
         self._marker = marker
@@ -193,7 +191,6 @@ class Gateway:
             token=secrets.token_urlsafe(32),
             model=self._model,
             slots=self._slots,
-            providers=self._providers,
             watch_skills=self._watch_skills,
         )
         write_private(path, json.dumps(self._config))
@@ -304,7 +301,6 @@ class GatewayHome:
 
     gateway: Gateway
     model: str
-    as_known: str
     agent_id: str
     _before: str | None = None
 
@@ -334,7 +330,7 @@ class GatewayHome:
 
     async def prepare(self, workspace: Path) -> None:
         """Let the agent work in `workspace`. Raises GatewayError when the gateway is gone or does not follow."""
-        pointing = Pointing(workspace=workspace, model=self.as_known)
+        pointing = Pointing(workspace=workspace, model=self.model)
         await self.gateway.point(self.agent_id, pointing, instead_of=self._before)
         self._before = None
 
@@ -346,9 +342,9 @@ class GatewayHome:
         return await self.gateway.end_left(workspace)
 
 
-def gateway_home(gateway: Gateway, model: str, as_known: str) -> GatewayHome:
-    """A slot of this gateway. `as_known` is the model under the name by which the gateway's config knows it."""
-    return GatewayHome(gateway=gateway, model=model, as_known=as_known, agent_id=gateway.new_agent(model))
+def gateway_home(gateway: Gateway, model: str) -> GatewayHome:
+    """A slot of this gateway."""
+    return GatewayHome(gateway=gateway, model=model, agent_id=gateway.new_agent(model))
 
 
 def has_memory(workspace: Path) -> bool:

@@ -36,7 +36,6 @@ def gateway_config(
     token: str,
     model: str,
     slots: int,
-    providers: Mapping[str, Json],
     watch_skills: bool,
 ) -> Json:
     """Make a private home's config that of a gateway on loopback.
@@ -61,7 +60,6 @@ def gateway_config(
         # Its heartbeat may abort a turn whose model or tool is silent for minutes. Only the trial's limit should, as in
         # an embedded turn, where this never runs; what else it records, nobody reads.
         "diagnostics": {"enabled": False},
-        "models": {"providers": dict(providers)},
     }
     if not watch_skills:
         own["skills"] = {"load": {"watch": False}}
