@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import socket
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -54,7 +53,6 @@ KEEP_ALIVE_S = 120
 CONTEXT_WINDOW_TOKENS = 200_000
 MAX_OUTPUT_TOKENS = 8192
 API_KEY = "sk-local-demo"
-RUNTIME = re.compile(r"Runtime: agent=([\w-]+) \|")
 
 HTTP_BAD_REQUEST = 400
 HTTP_NOT_FOUND = 404
@@ -99,6 +97,7 @@ class _SlotState:
     faults: Faults
     faulty_requests: int = 0
     playing: _Playing | None = None
+    place: str = ""
 
     def take_faults(self) -> Faults:
         """Use up one request's worth of faults; once they are used up only the delays are left."""
@@ -130,18 +129,20 @@ class ScriptedModel:
     def base_url(self, slot: str | None = None) -> str:
         """Give the address for this slot's provider config. A slot's name has no `/` in it.
 
-        Without a slot, it is an address for several agents: each plays what is played for its id, as OpenClaw tells it
-        in the prompt.
+        Without a slot, it is an address for several agents: each plays what is played at the place that its prompt names.
         """
         path = "" if slot is None else f"/{quote(slot, safe='')}"
         return f"http://127.0.0.1:{self._port}{path}/v1"
 
-    def play(self, slot: str, key: TrialKey, turn: ScriptedTurn) -> None:
-        """Play this turn on this slot, or for the agent of this id, from now on; count its requests to this trial.
+    def play(self, slot: str, key: TrialKey, turn: ScriptedTurn, *, place: str = "") -> None:
+        """Play this turn on this slot from now on, and count its requests to this trial.
+
+        `place` is the end of the path in which the agent works: at an address for several it tells whose request it is.
 
         A request that is being answered already still ends as, and counts to, what was played when it came.
         """
-        self._state(slot).playing = _Playing(key=key, turn=turn)
+        state = self._state(slot)
+        state.playing, state.place = _Playing(key=key, turn=turn), place
         self._counted.setdefault(key, Usage())
 
     def set_faults(self, slot: str, faults: Faults) -> None:
@@ -156,6 +157,13 @@ class ScriptedModel:
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
             Route("/{slot}/v1/chat/completions", self._complete, methods=["POST"]),
         ]
+
+    def _slot_at_work(self, messages: Iterable[object]) -> str:
+        """The slot whose place a conversation's system prompt names; empty for none. Of two, one begins with the other."""
+        prompts = [one for one in messages if isinstance(one, dict) and one.get("role") == "system"]
+        text = json.dumps(prompts, ensure_ascii=False)
+        named = [(len(state.place), slot) for slot, state in self._slots.items() if state.place and state.place in text]
+        return max(named, default=(0, ""))[1]
 
     def _state(self, slot: str) -> _SlotState:
         return self._slots.setdefault(slot, _SlotState(faults=self._faults))
@@ -178,7 +186,7 @@ class ScriptedModel:
         if not isinstance(messages, list):
             problem = "The request's body must be a JSON object whose `messages` is a list."
             return JSONResponse(error_body(problem, "invalid_request_error"), status_code=HTTP_BAD_REQUEST)
-        slot = str(request.path_params.get("slot") or agent_of(messages))
+        slot = str(request.path_params.get("slot") or self._slot_at_work(messages))
         state = self._state(slot)
         playing = state.playing
         if playing is None:
@@ -249,20 +257,6 @@ class _Performance:
             return
         await send({"type": "http.response.body", "body": body, "more_body": False})
         self.count()
-
-
-def agent_of(messages: Iterable[object]) -> str:
-    """The id of the agent that asks, as OpenClaw tells the model; empty where it does not.
-
-    2026.6.5 tells it in the system prompt, 2026.9.6 in a user's message (measured). What tools and the model have said is
-    not looked at.
-    """
-    for message in messages:
-        if not isinstance(message, dict) or message.get("role") not in ("system", "user"):
-            continue
-        if found := RUNTIME.search(json.dumps(message.get("content"), ensure_ascii=False)):
-            return found[1]
-    return ""
 
 
 async def _cancel_when_disconnected(receive: Receive, scope: anyio.CancelScope) -> None:
