@@ -1,4 +1,4 @@
-"""The result of a task: its reason, measurements, and the original runner's ten keys."""
+"""The result of a task: its reason, its measurements, and the ten keys of the original PinchBench."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ class TaskResult:
         return [event for line in lines for event in parse_line(line).events]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the original runner's ten keys. Blocks: reads the transcript and the last 16 MiB of stdout and stderr."""
+        """Return the ten keys of the original PinchBench's task result.
+
+        Blocks: reads the transcript and the last 16 MiB of stdout and of stderr.
+        """
         return {
             "agent_id": self.agent_id,
             "task_id": self.task_id,
