@@ -38,7 +38,7 @@ ATTESTATIONS = "workspace-attestations"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedHome:
-    """The user's own OpenClaw, as in the original PinchBench; turns go through the user's gateway.
+    """The user's own OpenClaw, as in PinchBench's own runner; turns go through the user's gateway.
 
     The agent's configured workspace is `link`, a symbolic link that is changed before each trial; OpenClaw's record of
     the previous workspace is removed at the same time.
@@ -62,7 +62,7 @@ class SharedHome:
 
     @property
     def local(self) -> bool:
-        """False: turns go through the user's gateway, as in the original PinchBench."""
+        """False: turns go through the user's gateway, as in PinchBench's own runner."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""The result of a task: its reason, its measurements, and the ten keys of the original PinchBench."""
+"""The result of a task: its reason, its measurements, and the ten keys of PinchBench's own runner."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TaskResult:
         return [event for line in lines for event in parse_line(line).events]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the ten keys of the original PinchBench's task result.
+        """Return the task result with the ten keys of PinchBench's own runner.
 
         Blocks: reads the transcript and the last 16 MiB of stdout and of stderr.
         """
