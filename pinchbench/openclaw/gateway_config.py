@@ -85,7 +85,7 @@ def brings_services(config: Json) -> bool:
 
 
 def with_agents(config: Json, base_id: str, agents: Mapping[str, Pointing], state: Path) -> Json:
-    """Return the config with these agents, which are created from its agent `base_id`; that one is removed.
+    """Return the config with these agents, made from its agent `base_id`, which is removed if it isn't one of them.
 
     The agents are stored as the release does: in `agents.entries` by id, or in `agents.list`.
     """

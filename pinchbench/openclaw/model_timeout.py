@@ -11,7 +11,7 @@ from pinchbench.openclaw.credentials import Json, merge
 # prompt. Its limits on whole turns are set higher than ours as well (`command.turn_argv`).
 MARGIN_S = 60
 LONGEST_S = 172_800.0  # OpenClaw's own limit of a turn, for trials without a known time limit
-# OpenClaw's error for such an entry of a provider that is not built in (measured on 2026.6.5 and 2026.9.6)
+# OpenClaw's error for an entry without an address if its provider is not built in (measured on 2026.6.5 and 2026.9.6)
 NO_OVERLAY = "provider overlays without"
 
 
