@@ -100,8 +100,9 @@ def end_within(prefix: str, folder: Path, grace_s: float) -> list[tuple[int, str
     """End the descendants of marked processes that use `folder`, such as a server's commands. Blocks.
 
     Returns their pids and command lines. A process uses the folder if its working directory is inside, if a variable of
-    its environment refers to it (such as a shell's `PWD`, even after `cd`), or if an ancestor uses it. Processes with
-    another marker or without one are not touched. They get SIGTERM, and SIGKILL after at most `grace_s` seconds.
+    its environment refers to it (such as a shell's `PWD`, even after `cd`), or if an ancestor uses it. Only descendants
+    of processes with this marker, or of their guardian, are ended: with SIGTERM, and SIGKILL after at most `grace_s`
+    seconds.
     """
     found = _within(prefix, folder)
     named = [(process.pid, _command_line(process)) for process in found]
@@ -226,7 +227,7 @@ def _find_orphaned() -> list[psutil.Process]:
 
 
 def _self_and_parents() -> set[int]:
-    """Return the pids of this process and its ancestors. An ancestor that has just ended is the last one."""
+    """Return the pids of this process and its ancestors. The search stops at an ancestor that has just ended."""
     found = {os.getpid()}
     with contextlib.suppress(psutil.Error, OSError):
         parent = psutil.Process().parent()

@@ -129,7 +129,7 @@ class ProcessEnd:
         duration_s: from the start until the last process of the tree ended.
         asleep_s: how long the machine was suspended or this process was stopped meanwhile. The agent need not have been
             stopped too.
-        leftovers: the processes that outlived the agent, at least the first ones.
+        leftovers: the processes that outlived the agent; long lists are cut.
         killed: the number of processes that had to be killed.
         cpu_s: the CPU time of the tree.
         peak_rss_bytes: the peak memory of its largest process.
