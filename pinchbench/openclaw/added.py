@@ -47,7 +47,7 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def added_sections(given: Json, written: Json) -> Json:
-    """Return the sections written by OpenClaw that a home keeps: the agents, and those missing from the given config."""
+    """Return the sections written by OpenClaw that a home keeps: the agents, and those missing from `given` (pure)."""
     return {name: one for name, one in written.items() if name == "agents" or name not in given}
 
 

@@ -71,8 +71,8 @@ def model_slug(model: str) -> str:
 def agent_id(model: str, slot: int = 1) -> str:
     """Return the id of a slot's agent: `bench-{slug}`, then `bench-{slug}-2` for the second slot and so on.
 
-    As OpenClaw requires, it is in lower case and has at most 64 characters; a longer id is cut and ends with a digest of
-    the model.
+    As OpenClaw requires, it is in lower case and has at most 64 characters; a longer id is cut and ends with a digest
+    of the model.
     """
     suffix = "" if slot == 1 else f"-{slot}"
     name = f"bench-{model_slug(model).lower()}"

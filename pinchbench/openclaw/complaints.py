@@ -144,7 +144,7 @@ class ComplaintReader:
             self._full_disk = said
 
     def feed_log(self, line: str, at: float) -> None:
-        """Process one line about the turn's model calls that was written at the time `at`, in seconds since the epoch."""
+        """Process one line about the turn's model calls, written at the time `at`, in seconds since the epoch."""
         if call := _FAILED_CALL.search(line):
             self._failed_call((call[2] or call[1]).strip())
             self._failed_at = math.floor(at * 1000) / 1000  # in milliseconds, like OpenClaw's timestamps

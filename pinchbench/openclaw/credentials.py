@@ -236,7 +236,10 @@ def _points_home(name: str) -> bool:
 
 
 def kept_dotenv(text: str, is_kept: Callable[[str], bool]) -> str:
-    """Return the assignments of a `.env` file whose names satisfy `is_kept`, without comments, which may contain keys."""
+    """Return the assignments of a `.env` file whose names satisfy `is_kept`.
+
+    Everything else is removed, since comments may contain keys too.
+    """
     while True:
         kept = "\n".join(found[0].strip() for found in ASSIGNMENT.finditer(text) if is_kept(found[1]))
         if kept == text:

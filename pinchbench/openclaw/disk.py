@@ -22,7 +22,7 @@ def is_disk_full(error: OSError) -> bool:
 
 
 def find_full(folders: Iterable[Path]) -> str:
-    """Describe the first of these folders with less than the minimum free space; return an empty string if none. Blocks."""
+    """Describe the first of these folders with too little free space; return an empty string if none. Blocks."""
     for folder in folders:
         try:
             left = os.statvfs(folder)

@@ -36,9 +36,9 @@ def take_stock(
 ) -> tuple[Export | OSError, str]:
     """Export the sessions and find a full disk. Blocks.
 
-    Returns the export, or the error that prevented it, and a description of the first of `folders` on a full disk (empty
-    if none). The first folder is the workspace. `logged` is the trial's part of the gateway's log, which is stored next
-    to the transcript.
+    Returns the export, or the error that prevented it, and a description of the first of `folders` on a full disk
+    (empty if none). The first folder is the workspace. `logged` is the trial's part of the gateway's log, which is
+    stored next to the transcript.
     """
     exported = export_sessions(sessions, files)
     if logged:

@@ -141,10 +141,10 @@ class Gateway:
             raise GatewayError(self._gone or f"OpenClaw's gateway did not come up within {READY_LIMIT_S:.0f} s: {said}")
 
     async def point(self, agent: str, pointing: Pointing, *, instead_of: str | None = None) -> None:
-        """Set the workspace and model of `agent`, remove the agent `instead_of`, and wait until the gateway has done so.
+        """Set the workspace and model of `agent`, and remove the agent `instead_of`.
 
-        Concurrent changes are combined into one. Raises GatewayError if the gateway has ended permanently, does not
-        become ready, or does not apply the change.
+        Returns when the gateway has applied the change. Concurrent changes are combined into one. Raises GatewayError
+        if the gateway has ended permanently, does not become ready, or does not apply the change.
         """
         while True:
             await self.ready()
@@ -304,8 +304,8 @@ class Gateway:
 class GatewayHome:
     """A slot's agent in a private gateway.
 
-    The agent is reused for the next trial unless the last trial may have changed the agent's own state; then a new agent
-    replaces it. So no session, memory or plan of one trial reaches another.
+    The agent is reused for the next trial unless the last trial may have changed the agent's own state; then a new
+    agent replaces it. So no session, memory or plan of one trial reaches another.
     """
 
     gateway: Gateway
@@ -348,7 +348,7 @@ class GatewayHome:
         self._before = None
 
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """End the processes that the trial left running, and replace the agent if the trial may have changed its state."""
+        """End processes that the trial left running, and replace the agent if the trial may have changed its state."""
         if not finished or tools - TRACELESS_TOOLS or await to_thread.run_sync(has_memory, workspace):
             self._before = self._before or self.agent_id
             self.agent_id = self.gateway.new_agent(self.model)

@@ -42,11 +42,13 @@ def gateway_config(
     """Return a private home's config, changed for a gateway on loopback.
 
     Of the user's plugins, only that of the model's provider stays enabled: others may log in to a mailbox or open a
-    port. OpenClaw runs as many turns at once as there are slots; with a lower limit, trials would lose time in its queue.
+    port. OpenClaw runs as many turns at once as there are slots; with a lower limit, trials would lose time in its
+    queue.
 
-    `watch_skills` is whether later turns of a session must see skills that earlier ones wrote. OpenClaw reads skills when
-    a session begins, and then only if its watcher reports a change. In sessions with a single turn, the watcher has no
-    effect on the model's input, but makes OpenClaw read all skills again after each change in any trial's workspace.
+    `watch_skills` is whether later turns of a session must see skills that earlier ones wrote. OpenClaw reads skills
+    when a session begins, and then only if its watcher reports a change. In sessions with a single turn, the watcher
+    has no effect on the model's input, but makes OpenClaw read all skills again after each change in any trial's
+    workspace.
     """
     own: Json = {
         "gateway": {
@@ -58,8 +60,8 @@ def gateway_config(
         },
         "agents": {"defaults": {"maxConcurrent": slots}},
         "cron": {"enabled": False},
-        # Its heartbeat may abort a turn whose model or tool is silent for minutes. Only the trial's time limit should do
-        # so, as in an embedded turn, where diagnostics never run. Its records are not used.
+        # Its heartbeat may abort a turn whose model or tool is silent for minutes. Only the trial's time limit should
+        # do so, as in an embedded turn, where diagnostics never run. Its records are not used.
         "diagnostics": {"enabled": False},
         "models": {"providers": dict(providers)},
     }

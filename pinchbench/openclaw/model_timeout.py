@@ -23,9 +23,9 @@ def seconds(trial_s: float) -> int:
 def with_model_timeout(config: Json, model: str, trial_s: float) -> Json:
     """Return the config with a limit that lets each model call take as long as a trial.
 
-    For a provider that is built into OpenClaw, the entry only overrides this setting. In the requests to the model, only
-    a header with the limit changes (measured for Anthropic, OpenAI and Google on 2026.6.5 and 2026.9.6, for OpenRouter
-    on 2026.6.5). For other providers, OpenClaw also requires the address (`NO_OVERLAY`).
+    For a provider that is built into OpenClaw, the entry only overrides this setting. In the requests to the model,
+    only a header with the limit changes (measured for Anthropic, OpenAI and Google on 2026.6.5 and 2026.9.6, for
+    OpenRouter on 2026.6.5). For other providers, OpenClaw also requires the address (`NO_OVERLAY`).
     """
     limit_s = seconds(trial_s)
     config = merge(config, {"agents": {"defaults": {"timeoutSeconds": limit_s}}})

@@ -21,8 +21,8 @@ NPM = Path("lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
 def node_folder(cache: Path) -> Path:
     """Return the folder of the Node for managed installs, which contains only `node`.
 
-    The package's own folder would put a broken `npm` first on the agents' PATH, and is removed together with its virtual
-    environment.
+    The package's own folder would put a broken `npm` first on the agents' PATH, and is removed together with its
+    virtual environment.
     """
     return cache / f"node-{version(PACKAGE)}" / "bin"
 

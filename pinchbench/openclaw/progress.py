@@ -158,8 +158,8 @@ class Progress:
     def rate_limits(self) -> int:
         """Return how many calls the provider rejected as too many requests.
 
-        A call that OpenClaw gave up on is reported in both the transcript and stderr, one that it retried only on stderr.
-        If a gateway makes the calls, stderr reports neither.
+        A call that OpenClaw gave up on is reported in both the transcript and stderr, one that it retried only on
+        stderr. If a gateway makes the calls, stderr reports neither.
         """
         written = sum(session.reader.rate_limits for session in self.sessions)
         return max(written, self.refused + self.complaints.rate_limits)

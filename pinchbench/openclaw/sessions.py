@@ -45,8 +45,8 @@ class SessionStore(Protocol):
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
         """Iterate over all events from the beginning; None if the session is not in this store. Blocks.
 
-        Each event is written to `copy` in full, followed by a newline. Of an event longer than `MAX_EVENT_BYTES`, only the
-        first `HEAD_BYTES` are yielded, so that memory use stays bounded.
+        Each event is written to `copy` in full, followed by a newline. Of an event longer than `MAX_EVENT_BYTES`, only
+        the first `HEAD_BYTES` are yielded, so that memory use stays bounded.
         """
 
     async def close(self) -> None:
@@ -190,9 +190,9 @@ class SqliteStore:
         return self._stamp[0], shared, size
 
     def _glance(self) -> list[_Row] | None:
-        """Read the new rows without a thread: they were just committed, so they are in memory, and a thread is ten times slower.
+        """Read the new rows without a thread, which would be ten times slower.
 
-        Returns None if the read may take longer or fails.
+        Just committed rows are in memory. Returns None if the read may take longer or fails.
         """
         if self._kept is None or not 0 < self._stamp[-1] <= GLANCE_BYTES or self._files() != self._kept_files:
             return None

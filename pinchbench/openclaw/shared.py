@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Since this release, OpenClaw remembers the target of a linked workspace and refuses a changed one (measured).
 REMEMBERS_SINCE = (2026, 9)
-# Older releases record in this folder, in a file named after the workspace's path, that a workspace had files, and refuse
-# it if it is empty soon after (measured on 2026.6.5, whose error message suggests to remove that file if intended).
+# Older releases record in this folder, in a file named after the workspace's path, that a workspace had files, and
+# refuse it if it is empty soon after (measured on 2026.6.5, whose error says to remove that file if this is intended).
 ATTESTATIONS = "workspace-attestations"
 
 

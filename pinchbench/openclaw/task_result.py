@@ -143,8 +143,8 @@ def decide(
 ) -> tuple[Reason, str]:
     """Return the reason for a trial's end, and a note with details for the user.
 
-    Infrastructure failures take precedence over failures of the model: a run whose provider rejected every call must not
-    look like a bad model.
+    Infrastructure failures take precedence over failures of the model: a run whose provider rejected every call must
+    not look like a bad model.
 
     Args:
         end: how the last turn's process ended.
@@ -237,8 +237,8 @@ def _timed_out(facts: TranscriptFacts, turn: LastTurn, *, has_log: bool) -> tupl
 def _gateway_lost(facts: TranscriptFacts, turn: LastTurn, complaints: Complaints, *, unfinished: bool) -> bool:
     """Return whether a turn that reported a gateway error failed because of it.
 
-    2026.6.5 then runs the agent without the gateway. That is equivalent if the gateway was never available, but an agent
-    that got the prompt twice has worked twice in the same workspace.
+    2026.6.5 then runs the agent without the gateway. That is equivalent if the gateway was never available, but an
+    agent that got the prompt twice has worked twice in the same workspace.
     """
     if turn.asked > 1 or complaints.other_session:
         return True

@@ -29,9 +29,9 @@ def next_look_s() -> float:
 class Follower:
     """Reads the data added to a file since the last read.
 
-    The file need not exist yet; a file that can't be opened is treated as missing. A file that shrank or was replaced is
-    read from its beginning. Reading a file that has not grown costs one `stat` call. Use as an async context manager: it
-    owns the open file.
+    The file need not exist yet; a file that can't be opened is treated as missing. A file that shrank or was replaced
+    is read from its beginning. Reading a file that has not grown costs one `stat` call. Use as an async context
+    manager: it owns the open file.
     """
 
     def __init__(self, path: Path, *, from_byte: int = 0) -> None:
@@ -72,8 +72,8 @@ class Follower:
         if (at_once := self._glance(info)) is not None:
             self._offset += len(at_once)
             return at_once
-        # Shielded: a thread continues after a cancellation, and the file it opens would never be closed. Reading a local
-        # file is fast.
+        # Shielded: a thread continues after a cancellation, and the file it opens would never be closed. Reading a
+        # local file is fast.
         data = b""
         with CancelScope(shield=True):
             data = await self._look(info)

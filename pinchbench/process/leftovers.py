@@ -56,8 +56,8 @@ def identity() -> str:
 def is_alive(written: str) -> bool:
     """Return whether the process described by `identity` is alive.
 
-    False if its pid was reused by another process, if it is a zombie, or if `written` is not a valid identity. True if it
-    `is_elsewhere`: files and processes of another container must not be deleted or killed.
+    False if its pid was reused by another process, if it is a zombie, or if `written` is not a valid identity. True if
+    it `is_elsewhere`: files and processes of another container must not be deleted or killed.
     """
     one = _read(written)
     return one is not None and _lives(one)
@@ -145,7 +145,7 @@ def _works_in(process: psutil.Process, folder: Path) -> bool:
 
 
 def _environment(process: psutil.Process, due: float) -> dict[str, str]:
-    """Return the environment of a process, and wait for it while the process is inside exec. Blocks until `due` at most.
+    """Return the environment of a process; while the process is inside exec, wait for it. Blocks until `due` at most.
 
     Inside exec, the environment and the command line are empty for a moment; skipping such a process would let it
     survive. `due` is a time of the monotonic clock, because in some programs both stay empty. A process without an
@@ -178,9 +178,9 @@ def _command_line(process: psutil.Process) -> str:
 def end_orphaned() -> int:
     """End this user's trials whose runners have died, and return how many processes were killed. Blocks.
 
-    Takes some milliseconds if there are none. Guardians are first given `GUARDIANS_S` to end their trees, since only they
-    can find children that cleared their environment; processes that they end are not counted. Processes whose runner is
-    alive or can't be examined are not touched, nor are this process and its ancestors.
+    Takes some milliseconds if there are none. Guardians are first given `GUARDIANS_S` to end their trees, since only
+    they can find children that cleared their environment; processes that they end are not counted. Processes whose
+    runner is alive or can't be examined are not touched, nor are this process and its ancestors.
     """
     due = time.monotonic() + GUARDIANS_S
     while any(map(_is_guardian, _find_orphaned())) and time.monotonic() < due:

@@ -33,8 +33,8 @@ class Output:
     async def read_on(self) -> bool:
         """Process new output. Returns False if there is none.
 
-        If there is too much, only the first `SHOWN_BYTES` are processed now and the last `SHOWN_BYTES` by the next call.
-        Users could not read more, and the agents need the disk and the event loop.
+        If there is too much, only the first `SHOWN_BYTES` are processed now and the last `SHOWN_BYTES` by the next
+        call. Users could not read more, and the agents need the disk and the event loop.
         """
         data = await self.follower.read()
         for line in self.splitter.feed(data[:SHOWN_BYTES]):

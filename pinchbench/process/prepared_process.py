@@ -28,7 +28,7 @@ class PreparedProcess:
     """A process that makes one call at a time. The caller that starts it has to `end` it."""
 
     def __init__(self, module: str, *, level: str, marker: str) -> None:
-        """Start the process with `marker` in its environment, by which it is found if the runner dies. Raises OSError."""
+        """Start the process. `marker` is in its environment, to find it if the runner dies. Raises OSError."""
         self.module = module
         self._ours, theirs = socket.socketpair()
         self._ours.setblocking(False)

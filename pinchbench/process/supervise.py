@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Literal
 
 GRACE_S = 10.0  # OpenClaw needs about 5 s to exit after SIGTERM (measured on 2026.9.6)
-# When the runner has died, a clean exit is of no use and all processes must be dead within 1 s. Of this, 32 guardians on
-# two busy cores need half to scan all processes and kill their own (measured).
+# When the runner has died, a clean exit is of no use and all processes must be dead within 1 s. Of this, 32 guardians
+# on two busy cores need half to scan all processes and kill their own (measured).
 ORPHAN_GRACE_S = 0.3
 SWEEP_S = 1.0  # for processes that the agent left running when it exited
 OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together

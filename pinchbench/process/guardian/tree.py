@@ -78,7 +78,7 @@ class Tree:
         return _descendants(os.getpid()) if self._subreaper else _marked(self._marker)
 
     def size(self) -> int:
-        """Return the number of processes in the tree, including unreaped zombies, which occupy the process table too."""
+        """Return the number of processes in the tree, including zombies, which occupy the process table too."""
         return len(_descendants(os.getpid(), zombies=True) if self._subreaper else _marked(self._marker))
 
     def signal(self, pid: int, number: int) -> None:

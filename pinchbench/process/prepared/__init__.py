@@ -2,10 +2,10 @@
 
 Run as `python -s -P -X utf8 prepared/__main__.py FD LEVEL MODULE`. It imports MODULE and calls its `prepare` once. Each
 message on the socket FD then contains the file descriptors of one call: the guardian's end of a connection as in
-`process.guardian`, then stdin, stdout and stderr. The prepared process forks a guardian for the call. The guardian reads
-its job and forks again, and that fork calls the module's `main(argument, channel)` with the job's only argument. When the
-guardian has exited, the prepared process sends a byte on FD. Since it never reads a job itself, no data of one job is in
-the memory of another.
+`process.guardian`, then stdin, stdout and stderr. The prepared process forks a guardian for the call. The guardian
+reads its job and forks again, and that fork calls the module's `main(argument, channel)` with the job's only argument.
+When the guardian has exited, the prepared process sends a byte on FD. Since it never reads a job itself, no data of one
+job is in the memory of another.
 
 `channel` is a socket on which only the fork can send its answer, so that the runner can trust it. On Linux the kernel
 reports the sender of each byte, and only bytes of the fork itself are accepted. Other processes can't open the socket
