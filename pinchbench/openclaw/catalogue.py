@@ -93,7 +93,7 @@ class Catalogue:
 
 
 def names_provider(model: str) -> bool:
-    """Whether a model is written `provider/name`."""
+    """Return whether a model is written as `provider/name`."""
     provider, _, name = model.partition("/")
     return bool(provider and name)
 

@@ -370,9 +370,9 @@ class AnyStore:
         return []
 
     def is_locked(self) -> bool:
-        """Whether OpenClaw works on a session in a file. A look costs one `stat`.
+        """Return whether OpenClaw has locked a session that it stores in a file. Costs one `stat` call.
 
-        2026.6.5 locks it some 20 ms before it asks the model, and writes what was asked only with the first reply
+        2026.6.5 locks it about 20 ms before it calls the model, and writes the prompt only with the first reply
         (measured).
         """
         return _stat(self._lock)[0] != 0
