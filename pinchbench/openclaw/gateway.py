@@ -38,8 +38,8 @@ RESTARTS = 1
 READY_LIMIT_S = 180.0  # about 20 s on an idle machine (measured on 2026.9.6), far longer when all cores are busy
 READY_LOOK_S = 0.2
 PROBE_LIMIT_S = 5.0
-# OpenClaw applies a change of its config 0.3 s after the last write (measured: within 0.5 s to 3 s when all cores are
-# busy).
+# OpenClaw waits for 0.3 s without further writes before it applies a change of its config (measured: 0.5 s in total, up
+# to 3 s when all cores are busy).
 RELOAD_LIMIT_S = 60.0
 LOG_LOOK_S = 0.05
 LOG_LINE_BYTES = 16 * 1024
@@ -101,7 +101,7 @@ class Gateway:
         self._serves = Event()
         self._reloaded = Event()
         self._records = GatewayLog(home.root / LOG)
-        self._gone = ""  # why it is permanently unavailable; empty while it may be used
+        self._gone = ""  # why callers can't use it any more; empty while they can
 
     @property
     def _log(self) -> Path:
@@ -205,7 +205,7 @@ class Gateway:
         self._records = GatewayLog(self._home.root / LOG)
 
     async def run(self, leave: Leave) -> None:
-        """Run the gateway until `close` is called.
+        """Run the gateway until `close` is called, and restart it at most `RESTARTS` times if it ends by itself.
 
         On return, and also on cancellation, all its processes are dead. Setting `leave.stop` wakes all waiting callers,
         while turns that are already running continue; `leave.hurry` cuts its grace short when it ends.

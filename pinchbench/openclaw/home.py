@@ -75,8 +75,8 @@ class Home(Protocol):
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
         """Clean up after a trial and return the processes that the trial left running and that were terminated.
 
-        `tools` are the names of the tools that the agent called. `finished` is true if the last turn exited by itself
-        and its transcript was read completely.
+        `tools` are the names of the tools that the agent called. `finished` is true if the last turn's process exited
+        successfully and all transcripts were read completely.
         """
 
 

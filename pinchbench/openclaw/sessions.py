@@ -182,7 +182,7 @@ class SqliteStore:
             kept.close()
 
     def _files(self) -> tuple[int, ...]:
-        """The identities of the files that an open connection depends on.
+        """Return the identities of the files that an open connection depends on.
 
         These include the shared-memory file, which other processes can replace or truncate.
         """

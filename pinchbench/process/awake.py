@@ -91,12 +91,12 @@ class AwakeTimer:
 
     @property
     def awake_s(self) -> float:
-        """How long this process has been awake, in seconds, including `passed_s`."""
+        """The time for which this process has been awake, in seconds, including `passed_s`."""
         return self._passed_s + self._wakefulness.awake_s
 
     @property
     def asleep_s(self) -> float:
-        """How long this process has been suspended or stopped, in seconds."""
+        """The time for which this process has been suspended or stopped, in seconds."""
         return self._wakefulness.asleep_s
 
     async def wait(self, *events: Event, until_s: float) -> bool:

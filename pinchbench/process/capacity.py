@@ -43,7 +43,7 @@ def allowed_tasks() -> float:
 
 
 def lacking(*, files: float, tasks: float, slots: int) -> tuple[str, ...]:
-    """Return the commands that raise the limits which are too low for this number of slots; empty if none are."""
+    """Return the shell commands that raise the limits that are too low for this number of slots; empty if none are."""
     needs_files, needs_tasks = needed(slots)
     found = []
     if files < needs_files:
