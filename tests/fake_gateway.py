@@ -38,7 +38,9 @@ class Gateway:
         self.token = str(config["gateway"]["auth"]["token"])
         self.text = ""
         self.agents = self._read()
-        self.providers = {name: one.get("baseUrl") for name, one in config["models"].get("providers", {}).items()}
+        self.providers = {
+            name: one.get("baseUrl") for name, one in config.get("models", {}).get("providers", {}).items()
+        }
         self.skills = config.get("skills")
 
     def run(self) -> int:

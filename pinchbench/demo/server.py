@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import socket
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ from pinchbench.demo.script import next_reply
 from pinchbench.model import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -53,6 +54,7 @@ KEEP_ALIVE_S = 120
 CONTEXT_WINDOW_TOKENS = 200_000
 MAX_OUTPUT_TOKENS = 8192
 API_KEY = "sk-local-demo"
+RUNTIME = re.compile(r"Runtime: agent=([\w-]+) \|")
 
 HTTP_BAD_REQUEST = 400
 HTTP_NOT_FOUND = 404
@@ -125,12 +127,17 @@ class ScriptedModel:
         """
         return MappingProxyType(self._counted)
 
-    def base_url(self, slot: str) -> str:
-        """Give the address for this slot's provider config. A slot's name has no `/` in it."""
-        return f"http://127.0.0.1:{self._port}/{quote(slot, safe='')}/v1"
+    def base_url(self, slot: str | None = None) -> str:
+        """Give the address for this slot's provider config. A slot's name has no `/` in it.
+
+        Without a slot, it is an address for several agents: each plays what is played for its id, as OpenClaw tells it
+        in the prompt.
+        """
+        path = "" if slot is None else f"/{quote(slot, safe='')}"
+        return f"http://127.0.0.1:{self._port}{path}/v1"
 
     def play(self, slot: str, key: TrialKey, turn: ScriptedTurn) -> None:
-        """Play this turn on this slot from now on, and count its requests to this trial.
+        """Play this turn on this slot, or for the agent of this id, from now on; count its requests to this trial.
 
         A request that is being answered already still ends as, and counts to, what was played when it came.
         """
@@ -146,6 +153,7 @@ class ScriptedModel:
         """Give the endpoints, for the server that carries them."""
         return [
             Route("/{slot}/v1/models", self._models),
+            Route("/v1/chat/completions", self._complete, methods=["POST"]),
             Route("/{slot}/v1/chat/completions", self._complete, methods=["POST"]),
         ]
 
@@ -160,13 +168,8 @@ class ScriptedModel:
         return JSONResponse({"object": "list", "data": [model]})
 
     async def _complete(self, request: Request) -> ASGIApp:
-        slot: str = request.path_params["slot"]
         body = await request.body()
         # Nothing is awaited from here on, so the request belongs to one turn whole.
-        state = self._state(slot)
-        playing = state.playing
-        if playing is None:
-            return _nothing_played(slot)
         try:
             asked = json.loads(body)
             messages = asked["messages"] if isinstance(asked, dict) else None
@@ -175,6 +178,11 @@ class ScriptedModel:
         if not isinstance(messages, list):
             problem = "The request's body must be a JSON object whose `messages` is a list."
             return JSONResponse(error_body(problem, "invalid_request_error"), status_code=HTTP_BAD_REQUEST)
+        slot = str(request.path_params.get("slot") or agent_of(messages))
+        state = self._state(slot)
+        playing = state.playing
+        if playing is None:
+            return _nothing_played(slot)
         completion = Completion(
             model=str(asked.get("model", "scripted")),
             reply=next_reply(playing.turn, messages),
@@ -241,6 +249,20 @@ class _Performance:
             return
         await send({"type": "http.response.body", "body": body, "more_body": False})
         self.count()
+
+
+def agent_of(messages: Iterable[object]) -> str:
+    """The id of the agent that asks, as OpenClaw tells the model; empty where it does not.
+
+    2026.6.5 tells it in the system prompt, 2026.9.6 in a user's message (measured). What tools and the model have said is
+    not looked at.
+    """
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") not in ("system", "user"):
+            continue
+        if found := RUNTIME.search(json.dumps(message.get("content"), ensure_ascii=False)):
+            return found[1]
+    return ""
 
 
 async def _cancel_when_disconnected(receive: Receive, scope: anyio.CancelScope) -> None:
@@ -370,8 +392,8 @@ def _uvicorn_config(app: Starlette) -> uvicorn.Config:
     )
 
 
-def provider_config(model: ScriptedModel, slot: str, model_id: str) -> dict[str, object]:
-    """Give the value of `models.providers.<name>` that makes OpenClaw use this slot as its provider.
+def provider_config(model: ScriptedModel, slot: str | None, model_id: str) -> dict[str, object]:
+    """Give the value of `models.providers.<name>` that makes OpenClaw use this slot, or none, as its provider.
 
     OpenClaw is given the prices that `counted` uses, so the cost in a transcript and the cost counted here agree.
     """

@@ -73,20 +73,18 @@ class Gateway:
         marker: str,
         model: str,
         slots: int,
-        providers: Mapping[str, Json],
         watch_skills: bool,
         tell: Callable[[str], None],
     ) -> None:
         """Create a gateway without starting it.
 
         `home` is its clone of `template`; `marker` is in the environment of all its processes. `slots` is the number of
-        turns that it runs at once. `providers` are added to those of the template. `watch_skills` is described in
-        `gateway_config`. `tell` is called with a message when the gateway has to be restarted.
+        turns that it runs at once. `watch_skills` is described in `gateway_config`. `tell` is called with a message when
+        the gateway has to be restarted.
         """
         self._model = model
         self._slots = slots
         self._template = template
-        self._providers = providers
         self._watch_skills = watch_skills
         self._home = home
         self._marker = marker
@@ -198,7 +196,6 @@ class Gateway:
             token=secrets.token_urlsafe(32),
             model=self._model,
             slots=self._slots,
-            providers=self._providers,
             watch_skills=self._watch_skills,
         )
         write_private(path, json.dumps(self._config))
@@ -310,7 +307,6 @@ class GatewayHome:
 
     gateway: Gateway
     model: str
-    as_known: str
     agent_id: str
     _before: str | None = None
 
@@ -343,7 +339,7 @@ class GatewayHome:
 
         Raises GatewayError if the gateway has ended permanently or does not apply the change.
         """
-        pointing = Pointing(workspace=workspace, model=self.as_known)
+        pointing = Pointing(workspace=workspace, model=self.model)
         await self.gateway.point(self.agent_id, pointing, instead_of=self._before)
         self._before = None
 
@@ -355,9 +351,9 @@ class GatewayHome:
         return await self.gateway.end_left(workspace)
 
 
-def gateway_home(gateway: Gateway, model: str, as_known: str) -> GatewayHome:
-    """Return the home of a slot in this gateway. `as_known` is the model's name in the gateway's config."""
-    return GatewayHome(gateway=gateway, model=model, as_known=as_known, agent_id=gateway.new_agent(model))
+def gateway_home(gateway: Gateway, model: str) -> GatewayHome:
+    """Return the home of a slot in this gateway."""
+    return GatewayHome(gateway=gateway, model=model, agent_id=gateway.new_agent(model))
 
 
 def has_memory(workspace: Path) -> bool:

@@ -36,7 +36,6 @@ def gateway_config(
     token: str,
     model: str,
     slots: int,
-    providers: Mapping[str, Json],
     watch_skills: bool,
 ) -> Json:
     """Return a private home's config, changed for a gateway on loopback.
@@ -63,7 +62,6 @@ def gateway_config(
         # Its heartbeat may abort a turn whose model or tool is silent for minutes. Only the trial's time limit should
         # do so, as in an embedded turn, where diagnostics never run. Its records are not used.
         "diagnostics": {"enabled": False},
-        "models": {"providers": dict(providers)},
     }
     if not watch_skills:
         own["skills"] = {"load": {"watch": False}}

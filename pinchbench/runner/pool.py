@@ -105,7 +105,7 @@ class Pool:
             leave=Leave(stop=self._interrupt.stop, hurry=self._interrupt.hurry),
             watch=self._watch(slot, attempt),
             redactor=self._redactor,
-            before_turn=partial(self._play, slot, key) if self._scripted is not None else None,
+            before_turn=partial(self._play, slot, agent, key) if self._scripted is not None else None,
         )
         hand_over(records, TrialStarted(key=key, slot=slot, attempt=attempt.number, at=time.time()))
         self._emit(TrialBegan(slot=slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))
@@ -138,9 +138,11 @@ class Pool:
             retrying=retrying,
         )
 
-    def _play(self, slot: int, key: TrialKey, turn: int) -> None:
+    def _play(self, slot: int, agent: OpenClawAgent, key: TrialKey, turn: int) -> None:
         assert self._scripted is not None  # noqa: S101 - only called for scripted models
-        self._scripted.play(slot_name(slot), key, self._scripts[key.task_id][turn])
+        # an agent of a gateway shares its address with the others, which have other ids
+        player = slot_name(slot) if agent.home.local else agent.home.agent_id
+        self._scripted.play(player, key, self._scripts[key.task_id][turn])
 
 
 def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome, *, timezone: str) -> GradeJob:

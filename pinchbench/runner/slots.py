@@ -17,7 +17,7 @@ from pinchbench.openclaw.catalogue import read_catalogue
 from pinchbench.openclaw.credentials import UserState, read_user_state
 from pinchbench.openclaw.gateway import Gateway, gateway_home
 from pinchbench.openclaw.home import clone, make_template
-from pinchbench.openclaw.model_timeout import LONGEST_S, seconds
+from pinchbench.openclaw.model_timeout import LONGEST_S
 from pinchbench.openclaw.needed import needed_for
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.openclaw.shared import ensure_shared
@@ -97,6 +97,8 @@ async def make_homes(
     if config.api_key_env is not None:
         env[ENDPOINT_KEY] = os.environ[config.api_key_env]
     root = run_folder / HOMES
+    if config.isolation is not Isolation.GATEWAY:
+        keep = None
     set_up("making a private home with OpenClaw's `agents add`")
     try:
         template = await make_template(
@@ -105,12 +107,12 @@ async def make_homes(
             model=config.model,
             user=needed.user,
             env=env,
-            provider=_provider(config, scripted, slot_name(1)),
+            provider=_provider(config, scripted, slot=1 if keep is None else None),
             trial_s=longest_s,
         )
-        if keep is None or config.isolation is not Isolation.GATEWAY:
+        if keep is None:
             return tuple(
-                clone(template, root / slot_name(slot), _provider(config, scripted, slot_name(slot)))
+                clone(template, root / slot_name(slot), _provider(config, scripted, slot=slot))
                 for slot in range(1, slots + 1)
             )
         home = clone(template, root / GATEWAY)
@@ -120,36 +122,15 @@ async def make_homes(
             marker=f"{run_folder.name}/.{GATEWAY}",
             model=config.model,
             slots=slots,
-            providers=_providers(config, scripted, slots, longest_s),
             watch_skills=watch_skills,
             tell=tell,
         )
         set_up("starting OpenClaw's gateway")
         keep(gateway)
         await gateway.ready()
-        return tuple(
-            gateway_home(gateway, config.model, _as_known(config, scripted, slot)) for slot in range(1, slots + 1)
-        )
+        return tuple(gateway_home(gateway, config.model) for _ in range(slots))
     except OSError as error:
         raise folder_error(root, error, option="--run-root") from error
-
-
-def _providers(config: RunConfig, scripted: ScriptedModel | None, slots: int, longest_s: float) -> dict[str, Json]:
-    """What a gateway for all slots has to know beside the template: the scripted model is another one for each slot."""
-    if scripted is None:
-        return {}
-    known = (_as_known(config, scripted, slot).partition("/")[0] for slot in range(1, slots + 1))
-    entries = (_provider(config, scripted, slot_name(slot)) for slot in range(1, slots + 1))
-    limit = {"timeoutSeconds": seconds(longest_s)}
-    return {name: {**entry[1], **limit} for name, entry in zip(known, entries, strict=True) if entry is not None}
-
-
-def _as_known(config: RunConfig, scripted: ScriptedModel | None, slot: int) -> str:
-    """The model's name in the config of a gateway."""
-    if scripted is None or slot == 1:
-        return config.model
-    name, _, model_id = config.model.partition("/")
-    return f"{name}-{slot}/{model_id}"
 
 
 async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path) -> tuple[Home, ...]:
@@ -214,13 +195,16 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
         yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
 
 
-def _provider(config: RunConfig, scripted: ScriptedModel | None, slot: str) -> tuple[str, Json] | None:
-    """The provider entry that goes into a private config, when the run brings an endpoint of its own."""
+def _provider(config: RunConfig, scripted: ScriptedModel | None, *, slot: int | None) -> tuple[str, Json] | None:
+    """The provider entry that goes into a private config, when the run brings an endpoint of its own.
+
+    `slot` is whose home it is; None for that of a gateway, which all share.
+    """
     name, _, model_id = config.model.partition("/")
     if scripted is not None:
         from pinchbench.demo.server import provider_config  # noqa: PLC0415 - a web server, for demo models only
 
-        return name, provider_config(scripted, slot, model_id)
+        return name, provider_config(scripted, slot_name(slot) if slot is not None else None, model_id)
     if config.base_url is None:
         return None
     prices = (config.price_in or 0, config.price_out or 0)

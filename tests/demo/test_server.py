@@ -100,6 +100,26 @@ def streamed_text(response: httpx2.Response) -> str:
     return "".join(delta.get("content") or "" for delta in deltas(response))
 
 
+IN_SYSTEM = "## Runtime\nRuntime: agent={} | host=vm | model=demo/oracle"
+IN_USER = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nRuntime: agent={} | session=agent:{}:explicit:task_a | host=vm"
+
+
+@pytest.mark.parametrize("told", [("system", IN_SYSTEM), ("user", IN_USER)], ids=["2026.6.5", "2026.9.6"])
+async def test_agents_that_share_an_address_are_told_apart_by_what_openclaw_says_of_them(told: tuple[str, str]) -> None:
+    role, text = told
+    names = ("bench-demo-oracle", "bench-demo-oracle-2")
+    async with scripted_model() as model, client() as http:
+        for name in names:
+            model.play(name, KEY, ScriptedTurn(answer=f"I am {name}."))
+        agent = Agent(http, model.base_url())
+        for name in names:
+            context = {"role": role, "content": [{"type": "text", "text": text.format(name, name)}]}
+            quoted = {**TOOL, "content": text.format("another", "another")}
+            assert streamed_text(await agent.ask(quoted, context, USER)) == f"I am {name}."
+        unknown = await agent.ask(USER)
+    assert unknown.status_code == 404
+
+
 def wire_usage(response: httpx2.Response) -> dict[str, Any]:
     usages = [event["usage"] for event in events(response) if "usage" in event]
     assert len(usages) == 1

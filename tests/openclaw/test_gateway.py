@@ -58,7 +58,7 @@ class Place:
     ended: Event = field(default_factory=Event)
 
     def home(self) -> GatewayHome:
-        return gateway_home(self.gateway, "mock/m1", "mock/m1")
+        return gateway_home(self.gateway, "mock/m1")
 
     def workspace(self, name: str) -> Path:
         folder = self.folder / "work" / name
@@ -111,7 +111,6 @@ async def running(folder: Path, *, store: str = "sqlite", **settings: str | bool
         marker=marker,
         model="mock/m1",
         slots=2,
-        providers={},
         watch_skills=False,
         tell=told.append,
     )
@@ -415,7 +414,7 @@ def test_memory_files_are_known_by_name(tmp_path: Path) -> None:
 
 
 def test_each_attempt_has_a_place_of_its_own(tmp_path: Path) -> None:
-    home = GatewayHome(gateway=Gateway.__new__(Gateway), model="m", as_known="m", agent_id="a")
+    home = GatewayHome(gateway=Gateway.__new__(Gateway), model="m", agent_id="a")
     places = [home.place(tmp_path / "task_a", number) for number in (1, 2, 3)]
     assert places[0] == tmp_path / "task_a"
     assert len(set(places)) == 3

@@ -20,9 +20,7 @@ HOME: Json = {
 
 
 def made(home: Json, *, watch_skills: bool = False) -> Json:
-    return gateway_config(
-        home, port=1234, token="t", model="a/m", slots=7, providers={"a-2": {"x": 2}}, watch_skills=watch_skills
-    )
+    return gateway_config(home, port=1234, token="t", model="a/m", slots=7, watch_skills=watch_skills)
 
 
 @pytest.mark.parametrize(("watch_skills", "watched"), [(False, False), (True, "as the user wants it")])
@@ -37,7 +35,7 @@ def test_skills_are_watched_only_where_a_later_turn_could_see_new_ones(watched: 
 
 def test_it_serves_loopback_alone_and_as_many_turns_as_there_are_slots() -> None:
     config = made(HOME)
-    assert config["models"] == {"providers": {"a": {"x": 1}, "a-2": {"x": 2}}}
+    assert config["models"] == {"providers": {"a": {"x": 1}}}
     assert config["agents"] == {"defaults": {"workspace": "/w", "maxConcurrent": 7}}
     gateway = config["gateway"]
     assert isinstance(gateway, dict)

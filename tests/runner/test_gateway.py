@@ -335,7 +335,7 @@ def sleeping(run_id: str) -> set[str]:
     return found
 
 
-async def test_a_built_in_model_is_another_one_for_each_slot(tmp_path: Path) -> None:
+async def test_the_slots_of_a_gateway_share_the_built_in_model_under_its_own_name(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path, store="sqlite")
     async with open_gate() as gate:
         prompts = {f"task_{name}": f"scenario: gate {gate.port}" for name in "ab"}
@@ -354,9 +354,8 @@ async def test_a_built_in_model_is_another_one_for_each_slot(tmp_path: Path) -> 
     [started] = gateway_events(program, "started")
     providers = started["providers"]
     assert isinstance(providers, dict)
-    assert set(providers) == {"demo", "demo-2"}
-    assert [urlsplit(providers[name]).path for name in ("demo", "demo-2")] == ["/slot-1/v1", "/slot-2/v1"]
-    assert {(one.slot, one.models) for one in result.outcomes} == {(1, ("demo/null",)), (2, ("demo-2/null",))}
+    assert {name: urlsplit(url).path for name, url in providers.items()} == {"demo": "/v1"}
+    assert {(one.slot, one.models) for one in result.outcomes} == {(1, ("demo/null",)), (2, ("demo/null",))}
 
 
 async def test_a_trial_that_worked_elsewhere_says_nothing_about_the_model(tmp_path: Path) -> None:
