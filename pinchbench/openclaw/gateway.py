@@ -79,8 +79,8 @@ class Gateway:
         """Create a gateway without starting it.
 
         `home` is its clone of `template`; `marker` is in the environment of all its processes. `slots` is the number of
-        turns that it runs at once. `watch_skills` is described in `gateway_config`. `tell` is called with a message when
-        the gateway has to be restarted.
+        turns that it runs at once. `watch_skills` is described in `gateway_config`. `tell` is called with a message
+        when the gateway has to be restarted.
         """
         self._model = model
         self._slots = slots
