@@ -1,1 +1,1 @@
-"""Everything about OpenClaw: finding it, its private homes, its sessions, and running its agent."""
+"""OpenClaw: its installs, homes, gateways and sessions, and the runs of its agent."""

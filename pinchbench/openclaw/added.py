@@ -1,4 +1,4 @@
-"""What `openclaw agents add` makes of a config, cached for the releases that this program has installed itself."""
+"""A cache of the changes that `openclaw agents add` makes to a config, for managed installs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.credentials import Json
 
-FORMAT = 1  # of the entries, and of what their names depend on
+FORMAT = 1  # version of the entries and of the data that their names are computed from
 FOLDER = "agents-added"
 ROOT = "<root>"  # stands for the home's own folder
 MAX_ENTRY_BYTES = 1024 * 1024
-# What a release writes into a new state folder and makes again where it is missing: databases, backups of its config,
-# the key of its config journal, and logs. With any other file in it, such as a plugin's, a home is not cached.
+# Files that a release writes into a new state folder and recreates if they are missing: databases, backups of its
+# config, the key of its config journal, and logs. A home with any other file, such as a plugin's, is not cached.
 MADE_AGAIN = re.compile(
     r"openclaw\.log|tmp/node-compile-cache|state/openclaw\.json(\.bak(\.\d+)?)?|state/config-journal-fingerprint\.key"
     r"|state/logs/[^/]+\.jsonl?|state/(.*/)?[^/]+\.sqlite(-\w+)?"
@@ -35,7 +35,7 @@ LOOPBACK_PORT = re.compile(r"(?<=://127\.0\.0\.1:)\d+")
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The sections that OpenClaw wrote beside those it was given, and the folders that it made."""
+    """The sections that OpenClaw added to a config, and the folders that it created."""
 
     sections: dict[str, object]
     folders: list[str]
@@ -47,25 +47,25 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def added_sections(given: Json, written: Json) -> Json:
-    """What OpenClaw wrote that a home keeps: the agents, and sections that the config it was given did not have (pure)."""
+    """Return the sections written by OpenClaw that a home keeps: the agents, and those missing from `given` (pure)."""
     return {name: one for name, one in written.items() if name == "agents" or name not in given}
 
 
 class AddedCache:
-    """A folder with one file for each release, model and config. Entries hold no keys. All methods block.
+    """A folder with one file for each release, model and config. All methods block.
 
-    An entry that can't be read or was damaged counts as absent.
+    Entries contain no keys. An entry that is damaged or can't be read is treated as missing.
     """
 
     def __init__(self, openclaw: OpenClaw, env: Mapping[str, str], root: Path, *, model: str) -> None:
-        """`env` and `root` are those of the home in which the agent is added."""
-        self._release = openclaw.version if openclaw.is_managed else None  # any other program may change under its path
+        """Use the cache for a home with this environment and root, to which the agent is added."""
+        self._release = openclaw.version if openclaw.is_managed else None  # other programs may be replaced in place
         self._env = env
         self._root = root
         self._model = model
 
     def read(self, config: Json) -> Added | None:
-        """What OpenClaw made of this config before, None when that is not known."""
+        """Return the changes that OpenClaw made to this config before; None if they are not cached."""
         if (path := self._path(config)) is None:
             return None
         try:
@@ -80,7 +80,7 @@ class AddedCache:
         return Added(sections=json.loads(text), folders=entry.added.folders)
 
     def write(self, config: Json, written: Json) -> None:
-        """Keep what OpenClaw has made of `config`, unless it left other files than those it makes again, or a key."""
+        """Store the changes that OpenClaw made to `config`, unless it wrote keys or files that it does not recreate."""
         path = self._path(config)
         below = {str(one.relative_to(self._root)): one for one in sorted(self._root.rglob("*"))}
         folders = [name for name, one in below.items() if one.is_dir() and not one.is_symlink()]

@@ -1,4 +1,4 @@
-"""OpenClawAgent: one task in one workspace, from the first turn to the authoritative transcript."""
+"""OpenClawAgent: runs one task in one workspace, from the first turn to the final transcript."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.home import Home
     from pinchbench.process.supervise import Leftover
 
-LINGER_S = 15.0  # OpenClaw ends 1 to 2 s after its answer (measured); one that has not after this never will
-MUCH_BYTES = 32 * 1024  # of a transcript in one look: there may be more to read at once
-CLOSE_LIMIT_S = 1.0  # closing a file takes a thread's turn, no more
-RELEASE_LIMIT_S = 30.0  # to end what a trial has left running in a gateway
+LINGER_S = 15.0  # OpenClaw exits 1 to 2 s after its answer (measured); after this time it never will
+MUCH_BYTES = 32 * 1024  # after a larger transcript read, the next one follows immediately
+CLOSE_LIMIT_S = 1.0  # closing a file only needs a worker thread
+RELEASE_LIMIT_S = 30.0  # to end the processes that a trial left running in a gateway
 LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 
 
@@ -45,7 +45,7 @@ LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 class OpenClawAgent:
     """The agent `home.agent_id` of an installed OpenClaw.
 
-    One agent runs one task at a time; agents with homes of their own run side by side.
+    One agent runs one task at a time; agents with separate homes can run concurrently.
     """
 
     openclaw: OpenClaw
@@ -68,14 +68,22 @@ class OpenClawAgent:
     ) -> TaskResult:
         """Run every turn of `task` and read its transcript.
 
-        `workspace` exists and holds the task's files; it is never deleted. `evidence` is an existing folder for
-        output and transcript. `timeout_s` is the budget of all turns together (default: the task's own). `marker`
-        names the trial in the environment of everything it starts. `before_turn` is called with each turn's
-        index before its process starts.
+        Args:
+            task: the task to run.
+            workspace: an existing folder with the task's files; it is never deleted.
+            evidence: an existing folder for output and transcript.
+            timeout_s: the time limit for all turns together, in seconds; by default the task's own.
+            marker: the name of the trial, which is in the environment of every process it starts.
+            leave: its `stop` ends the task with the reason `interrupted`.
+            watch: receives events while the task runs.
+            before_turn: called with the index of each turn before its process starts.
 
-        What goes wrong is in the result's `reason`, never an exception: a missing program, a timeout, no transcript.
-        Raises OSError when the home or the evidence folder can't be written. `leave.stop` ends the task as `interrupted`. On return and on cancellation every process it
-        started is dead; a cancel raises after that.
+        Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
+        as exceptions. Raises OSError if the home or the evidence folder can't be written, and OpenClawError if the home
+        can't be prepared.
+
+        On return and on cancellation, every process it started is dead; a cancellation ends them first and then
+        propagates.
         """
         files = Evidence(folder=evidence)
         budget_s = task.timeout_s if timeout_s is None else timeout_s
@@ -88,7 +96,7 @@ class OpenClawAgent:
         agent_id = self.home.agent_id
         left: tuple[Leftover, ...] = ()
         progress = Progress(watch=watch or Watch())
-        # stderr always: much of what goes wrong is told nowhere else
+        # stderr always: many failures are reported only there
         shown = (files.stdout, files.stderr) if progress.watch.output is not None else (files.stderr,)
         try:
             async with AsyncExitStack() as stack:
@@ -168,7 +176,7 @@ class OpenClawAgent:
         leave: Leave,
         outputs: list[Output],
     ) -> None:
-        """Run one turn's process, with its followers beside it."""
+        """Run one turn's process, and follow its session, its output and the gateway's log meanwhile."""
         own = Leave(hurry=leave.hurry)
         session = progress.sessions[-1]
         progress.begin_turn()
@@ -183,7 +191,7 @@ class OpenClawAgent:
             end = await supervise(spec, timeout_s=left_s, leave=own)
             group.cancel_scope.cancel()
         progress.note(end, began)
-        # what it wrote last: an answer that is read later would be taken for the next turn's
+        # Read the rest now: an answer that is read later would count as the next turn's.
         while await progress.read_on(session):
             pass
         for output in outputs:
@@ -192,7 +200,7 @@ class OpenClawAgent:
             await progress.listener.log.poll()
 
     async def _follow_session(self, progress: Progress, own: Leave) -> None:
-        """Follow the transcript live, and end an agent that has answered and does not exit."""
+        """Follow the transcript live, and stop an agent that does not exit within `linger_s` of its answer."""
         session = progress.sessions[-1]
         while True:
             if read_bytes := await progress.read_on(session):
@@ -216,7 +224,7 @@ class OpenClawAgent:
     ) -> TaskResult:
         last = progress.ends[-1]
         if isinstance(exported, OSError):
-            # what the live view has read is all there is
+            # only what was read live is available
             reason = Reason.DISK_FULL if full or is_disk_full(exported) else Reason.EVIDENCE_LOST
             note = f"the transcript could not be kept: {exported}"
             exported = Export(facts=TranscriptFacts(usage=progress.usage()))
@@ -224,7 +232,7 @@ class OpenClawAgent:
             turn = progress.last_turn(exported.last_session)
             complaints = progress.complaints.complaints
             if self.home.local:
-                complaints = replace(complaints, gateway="")  # it has none to lose
+                complaints = replace(complaints, gateway="")  # it has no gateway to lose
             reason, note = decide(
                 last,
                 exported.facts,

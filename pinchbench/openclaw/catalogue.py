@@ -1,4 +1,4 @@
-"""What an installed OpenClaw knows of providers and models, as the manifests of its plugins say; nothing is run."""
+"""The providers and models that an installed OpenClaw knows, read from its plugins' manifests without running it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 MOST_SUGGESTIONS = 3
-# Servers that ask for no key, by the names that OpenClaw gives their providers
+# OpenClaw's provider names of servers that need no key
 KEYLESS = frozenset({"ollama", "lmstudio", "vllm", "sglang", "litellm", "copilot-proxy", "apple-fm"})
 
 
@@ -25,12 +25,12 @@ class Provider:
     """A provider as OpenClaw knows it.
 
     Attributes:
-        key_names: the variables in which its key is looked for.
-        further_names: other variables of its login: a file of credentials, a project, a region.
-        login_as: the provider whose logins it uses, where that is another.
-        base_url: where it is asked; empty where no manifest says it.
-        api: the protocol, by OpenClaw's name for it, such as `anthropic-messages`.
-        models: the ids and aliases of its models; empty where OpenClaw asks the provider itself for them.
+        key_names: the environment variables that may contain its key.
+        further_names: other variables of its login: a credentials file, a project, a region.
+        login_as: the provider whose logins it uses, if that is another one; otherwise empty.
+        base_url: the base URL of its API; empty if no manifest contains it.
+        api: OpenClaw's name of the protocol, such as `anthropic-messages`.
+        models: the ids and aliases of its models; empty if OpenClaw requests them from the provider.
     """
 
     key_names: tuple[str, ...] = ()
@@ -43,22 +43,22 @@ class Provider:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Catalogue:
-    """The providers of one release by name; empty for a program that is no npm package of OpenClaw."""
+    """The providers of one release by name; empty if the program is not part of OpenClaw's npm package."""
 
     providers: Mapping[str, Provider] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models of all providers that list theirs, as `provider/model`, sorted."""
+        """The models of all providers with a list of models, as `provider/model`, sorted."""
         return tuple(sorted(f"{name}/{model}" for name, one in self.providers.items() for model in one.models))
 
     @property
     def open_providers(self) -> tuple[str, ...]:
-        """The providers whose models no manifest lists, sorted."""
+        """The providers without a list of models, sorted."""
         return tuple(sorted(name for name, one in self.providers.items() if not one.models))
 
     def key_names(self, provider: str) -> tuple[str, ...]:
-        """The variables in which OpenClaw looks for a provider's key, as its manifests say, else as usual."""
+        """Return the variables that may contain a provider's key: from the manifests, else the conventional name."""
         known = self.providers.get(provider)
         if known is not None and known.key_names:
             return known.key_names
@@ -66,9 +66,9 @@ class Catalogue:
         return (usual,)
 
     def complaint(self, model: str, *, own: frozenset[str] = frozenset()) -> str:
-        """Why this release can't run a model of this name, and which it may be meant to be; empty when nothing is wrong.
+        """Return why this release can't run a model with this name, and suggest others; empty if nothing is wrong.
 
-        `own` are providers that the user's config describes: their models are theirs to name.
+        `own` are providers that the user's config describes, whose models are not checked.
         """
         if not names_provider(model):
             return self._without_provider(model)
@@ -93,7 +93,7 @@ class Catalogue:
 
 
 def names_provider(model: str) -> bool:
-    """Whether a model is written `provider/name`."""
+    """Return whether a model is written as `provider/name`."""
     provider, _, name = model.partition("/")
     return bool(provider and name)
 
@@ -115,7 +115,7 @@ def read_catalogue(program: Path | None) -> Catalogue:
 
 
 def package_of(program: Path) -> Path | None:
-    """The folder of the npm package that a program is the link of."""
+    """Return the folder of the npm package that a program links to; None if the link can't be resolved."""
     try:
         return program.resolve().parent
     except (OSError, RuntimeError):
@@ -123,7 +123,7 @@ def package_of(program: Path) -> Path | None:
 
 
 def read_json(path: Path) -> object:
-    """The JSON of a file of OpenClaw's; None when it can't be read or is larger than any of them. Blocks."""
+    """Read a JSON file of OpenClaw; return None if it can't be read or exceeds `MAX_MANIFEST_BYTES`. Blocks."""
     try:
         if path.stat().st_size > MAX_MANIFEST_BYTES:
             return None
@@ -134,7 +134,7 @@ def read_json(path: Path) -> object:
 
 
 def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
-    """The providers of a plugin, in the shapes of all releases that were tried."""
+    """Yield the providers of a plugin; supports the manifest formats of all tested releases."""
     catalogue = _members(manifest.get("modelCatalog"))
     rows, setups = _members(catalogue.get("providers")), _list(_members(manifest.get("setup")).get("providers"))
     older, aliases = _members(manifest.get("providerAuthEnvVars")), _members(manifest.get("providerAuthAliases"))
@@ -145,7 +145,7 @@ def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
         row = _members(rows.get(name))
         mine = [one for one in map(_members, setups) if one.get("id") in (name, aliases.get(name))]
         models = frozenset(str(one["id"]) for one in map(_members, _list(row.get("models"))) if "id" in one)
-        # who serves the models of others, under names such as `moonshotai/Kimi-K2.6`, has more than any list
+        # a provider of other vendors' models, with names such as `moonshotai/Kimi-K2.6`, has more than it lists
         is_open = any("/" in one for one in models)
         yield (
             name,
@@ -161,7 +161,7 @@ def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
 
 
 def _aliases(normal: object) -> frozenset[str]:
-    """Short names of models, and what they stand for: some models are listed nowhere else."""
+    """Return aliases of models and the models they refer to, some of which are listed nowhere else."""
     aliases = _members(_members(normal).get("aliases"))
     return frozenset([*aliases, *_texts(list(aliases.values()))])
 

@@ -21,11 +21,15 @@ NODE_OPTIONS_BEFORE = "PINCHBENCH_NODE_OPTIONS"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenClaw:
-    """An installed OpenClaw: the program, its release, and the folders that go first on PATH for it.
+    """An installed OpenClaw.
 
-    `is_managed`: it is one of those that this program has installed.
-    `message_file` says whether `openclaw agent` takes `--message-file`; older releases do not, and asking
-    takes seconds, so False stands for "not asked" too.
+    Attributes:
+        program: the path of its program.
+        version: its release.
+        path_first: the folders that are put first on its PATH.
+        message_file: whether `openclaw agent` supports `--message-file`. False also if this is not known, because the
+            test takes seconds; older releases don't support it.
+        is_managed: whether this program has installed it.
     """
 
     program: Path
@@ -39,7 +43,7 @@ class OpenClaw:
         return ":".join([*map(str, self.path_first), inherited])
 
     def by_hand(self, *arguments: str) -> str:
-        """The command line with which a user runs this OpenClaw in a shell; one that is managed is not on PATH."""
+        """Return the shell command with which a user can run this OpenClaw; a managed one is not on PATH."""
         if self.is_managed:
             words = ["pinchbench-async", "openclaw", "exec", self.version, "--"]
         else:
@@ -49,7 +53,7 @@ class OpenClaw:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnCommand:
-    """One turn of the agent: which agent and session, what to say, how long OpenClaw itself may take."""
+    """The arguments of one turn: agent, session, message, time limit and options."""
 
     agent_id: str
     session_id: str
@@ -60,14 +64,15 @@ class TurnCommand:
 
 
 def model_slug(model: str) -> str:
-    """The model's name in file names: `/` and `.` become `-`, and so does all that is not plain in a file name."""
+    """Return the model's name for use in file names: all except ASCII letters, digits, `_` and `-` becomes `-`."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", model)
 
 
 def agent_id(model: str, slot: int = 1) -> str:
-    """The agent's id: `bench-{slug}`, `bench-{slug}-2` for the second slot and so on.
+    """Return the id of a slot's agent: `bench-{slug}`, then `bench-{slug}-2` for the second slot and so on.
 
-    In the form OpenClaw gives it: lower case, at most 64 characters (a longer one ends in a digest of the model).
+    As OpenClaw requires, it is in lower case and has at most 64 characters; a longer id is cut and ends with a digest
+    of the model.
     """
     suffix = "" if slot == 1 else f"-{slot}"
     name = f"bench-{model_slug(model).lower()}"
@@ -78,11 +83,11 @@ def agent_id(model: str, slot: int = 1) -> str:
 
 
 def turn_argv(program: Path, turn: TurnCommand, *, message_file: Path | None = None) -> list[str]:
-    """The command line of a turn.
+    """Return the command line of a turn.
 
-    With `message_file`, the message is read from it (releases that know `--message-file`). Values are joined with `=`,
-    so that a prompt that begins with a dash is not taken for an option. OpenClaw's own limit is set beyond
-    ours: ours decides.
+    With `message_file`, OpenClaw reads the message from that file (in releases that support `--message-file`). Values
+    are joined with `=`, so that a prompt that begins with a dash is not parsed as an option. OpenClaw's own time limit
+    is set higher than ours, so that ours applies.
     """
     message = f"--message={turn.message}" if message_file is None else f"--message-file={message_file}"
     return [
@@ -98,15 +103,15 @@ def turn_argv(program: Path, turn: TurnCommand, *, message_file: Path | None = N
 
 
 def is_long(message: str) -> bool:
-    """Whether a message does not fit into one argument."""
+    """Return whether a message is too long for a command-line argument."""
     return len(message.encode()) > MAX_ARGUMENT_BYTES
 
 
 def preloaded(env: Mapping[str, str], preload: Path, message_file: Path) -> dict[str, str]:
-    """The environment in which Node puts the text of `message_file` in place of the message (`long_message.mjs`).
+    """Return an environment in which Node replaces the message with the text of `message_file` (`long_message.mjs`).
 
-    Only for releases without `--message-file`. A respawn would pass the text on as an argument, so what makes
-    OpenClaw's launcher respawn is switched off or left out.
+    Only for releases without `--message-file`. A respawned process would get the text as an argument, so the variables
+    that make OpenClaw's launcher respawn are changed or removed.
     """
     before = env.get("NODE_OPTIONS", "")
     return {

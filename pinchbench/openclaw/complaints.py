@@ -1,4 +1,4 @@
-"""What OpenClaw complains of on stderr or in a gateway's log: its provider, its gateway, a full disk (pure)."""
+"""Recognizes errors that OpenClaw reports on stderr or in a gateway's log: provider, gateway, full disk (pure)."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import math
 import re
 from dataclasses import dataclass
 
-MAX_WORDS = 500  # characters of one complaint: a provider may answer with a whole page
+MAX_WORDS = 500  # characters of one error: a provider may reply with a whole page
 
-# Measured on 2026.6.5 and 2026.9.6: one such line for each model call that failed, at once, also while OpenClaw goes on
-# trying and the transcript says nothing. `error` is what it tells people, `rawError` the provider's own words.
+# Measured on 2026.6.5 and 2026.9.6: one such line for each failed model call, immediately, even while OpenClaw retries
+# without recording anything in the transcript. `error` is its message for users, `rawError` the provider's own message.
 _FAILED_CALL = re.compile(r"embedded run agent end: .*?isError=true.*? error=(.*?)(?: rawError=(.*))?$")
-# Measured on 2026.9.6; 2026.6.5 makes no such retries.
+# Measured on 2026.9.6; 2026.6.5 does not retry in this way.
 _RETRY = re.compile(r"\bsame-model retry (\d+)/(\d+) .*?reason=(\w+): delayMs=(\d+)")
 _STATUS = re.compile(r"(?:HTTP )?([45]\d\d)\b")
-# OpenClaw's own limit on a stream that says nothing: the model's silence, and no failure of its provider
+# OpenClaw's own limit on a silent stream: the model did not reply, and the provider did not fail
 _SILENCE = re.compile(r"LLM idle timeout|no response from model|model idle timeout", re.IGNORECASE)
 _NO_CONNECTION = re.compile(r"\[model-fetch\] error .*?(?:causeCode|code)=(E[A-Z_]+|UND_ERR_[A-Z_]+)")
-# 2026.9.6 says that the connection is closed or not reachable and ends with exit code 1; 2026.6.5 runs the turn once more by
-# itself, in the same session, or after a time limit of its own in another one (all but the last measured).
+# 2026.9.6 reports that the connection is closed or not reachable and exits with code 1. 2026.6.5 runs the turn again
+# without a gateway, in the same session, or after its own time limit in another one (all but the last measured).
 _GATEWAY = re.compile(
     r"^EMBEDDED FALLBACK: |^Gateway agent call connection closed|^Gateway not reachable|gateway closed \(\d"
     r"|\bgateway (?:connect failed|timeout after|[\w.]+ requires credentials)|gateway.credentials.required",
     re.IGNORECASE,
 )
 _OTHER_SESSION = re.compile(r"^EMBEDDED FALLBACK: .*fresh session")
-# Node's and SQLite's own words. What a command of the agent says is the agent's affair: it may write to /dev/full.
+# Messages of Node and SQLite. Output of the agent's commands is excluded: they may write to /dev/full.
 _FULL = re.compile(r"ENOSPC: |EDQUOT: |\[Errno (?:28|122)\]|database or disk is full|SQLITE_FULL")
 _TOOL = re.compile(r"\[tools?\b|\[exec\b")
 
 _TOO_MANY = re.compile(r"\b429\b|rate.?limit|too many requests|overloaded", re.IGNORECASE)
-# Providers answer 429 to those who have not paid as well; when to come back they tell only those who were too fast.
+# Providers also return 429 for an account without credit; only for too many requests do they say when to retry.
 _NO_CREDIT = re.compile(
     r"insufficient.{0,20}(quota|credit|balance|funds)|exceeded your current quota|billing.{0,3}(hard|not.active|error)",
     re.IGNORECASE,
@@ -39,25 +39,28 @@ _BY_TIME = re.compile(r"per.?(second|minute|min\b|hour|day)|retry.?(in|after)\b"
 
 
 def is_rate_limit(words: str) -> bool:
-    """Whether a provider's error is about too many requests, and not about an account out of credit."""
+    """Return whether a provider's error is about too many requests, not about an account without credit."""
     if _TOO_MANY.search(words) is None:
         return False
     return _NO_CREDIT.search(words) is None or _BY_TIME.search(words) is not None
 
 
 def is_silence(words: str) -> bool:
-    """Whether OpenClaw ended a call itself because the model said nothing for so long."""
+    """Return whether OpenClaw ended a call itself because the model was silent for too long."""
     return _SILENCE.search(words) is not None
 
 
 def names_full_disk(words: str) -> bool:
-    """Whether an error of OpenClaw is about a file system that has no room."""
+    """Return whether an error of OpenClaw is about a full file system."""
     return _FULL.search(words) is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retry:
-    """A call that OpenClaw makes once more, `delay_s` seconds after it says so. `why` is a status, or a word of OpenClaw's."""
+    """A call that OpenClaw is about to retry, `delay_s` seconds after it announced it.
+
+    `why` is an HTTP status or OpenClaw's name of the reason.
+    """
 
     number: int
     of: int
@@ -65,17 +68,21 @@ class Retry:
     why: str
 
     def __str__(self) -> str:
-        """Read as `429, retry 4 of 9`."""
+        """Return text such as `429, retry 4 of 9`."""
         return f"{self.why}, retry {self.number} of {self.of}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Complaints:
-    """What one turn's process has complained of: OpenClaw's words, bounded, empty where it has not.
+    """The errors that one turn has reported, in OpenClaw's words and at most `MAX_WORDS` long; empty if none.
 
-    `provider` is the last failed call of the model, until a later one succeeds; `rate_limits` counts the failed calls
-    that were about too many requests; `other_session` says that OpenClaw left the gateway for a session that we don't
-    know; `last_line` is the last line that is not blank, whatever it says.
+    Attributes:
+        provider: the error of the last failed model call, until a later one succeeds.
+        rate_limits: the number of failed calls with too many requests.
+        gateway: the error of the connection to the gateway.
+        other_session: whether OpenClaw ran the turn without the gateway, in a session with an unknown id.
+        full_disk: the error about a full file system.
+        last_line: the last line that is not blank, whether an error or not.
     """
 
     provider: str = ""
@@ -87,10 +94,10 @@ class Complaints:
 
 
 class ComplaintReader:
-    """Takes the lines of a turn's stderr, and of its gateway's log, one after another; `complaints` is true after each."""
+    """Reads a turn's stderr and gateway log line by line; `complaints` is up to date after each line."""
 
     def __init__(self) -> None:
-        """Start with nothing heard."""
+        """Start without any lines."""
         self._provider = ""
         self._connection = ""
         self._failed_at = 0.0
@@ -103,17 +110,17 @@ class ComplaintReader:
 
     @property
     def retry(self) -> Retry | None:
-        """What OpenClaw waits for at the moment; None where it doesn't."""
+        """The retry that OpenClaw is currently waiting for; None if there is none."""
         return self._retry
 
     @property
     def rate_limits(self) -> int:
-        """How many failed calls were about too many requests so far; cheap, for every line."""
+        """The number of failed calls with too many requests so far; cheap enough to read after each line."""
         return self._rate_limits
 
     @property
     def complaints(self) -> Complaints:
-        """All that stands so far."""
+        """The errors reported so far."""
         return Complaints(
             provider=self._provider,
             rate_limits=self._rate_limits,
@@ -124,7 +131,7 @@ class ComplaintReader:
         )
 
     def feed(self, line: str, at: float = 0.0) -> None:
-        """Take one line that was read at this time: seconds since the epoch."""
+        """Process one line of stderr that was read at the time `at`, in seconds since the epoch."""
         said = line.strip()[:MAX_WORDS]
         if not said:
             return
@@ -137,10 +144,10 @@ class ComplaintReader:
             self._full_disk = said
 
     def feed_log(self, line: str, at: float) -> None:
-        """Take one line about the turn's model calls that was written at this time."""
+        """Process one line about the turn's model calls, written at the time `at`, in seconds since the epoch."""
         if call := _FAILED_CALL.search(line):
             self._failed_call((call[2] or call[1]).strip())
-            self._failed_at = math.floor(at * 1000) / 1000  # as OpenClaw's own stamps
+            self._failed_at = math.floor(at * 1000) / 1000  # in milliseconds, like OpenClaw's timestamps
         elif connection := _NO_CONNECTION.search(line):
             self._connection = connection[1]
         elif retry := _RETRY.search(line):
@@ -149,9 +156,9 @@ class ComplaintReader:
             self._retry = Retry(number=int(retry[1]), of=int(retry[2]), delay_s=int(retry[4]) / 1000, why=why)
 
     def answered(self, at: float) -> None:
-        """Take note that a call of the model succeeded at this time: what its provider failed with before is over.
+        """Record that a model call succeeded at the time `at`, which clears earlier errors of the provider.
 
-        Transcript and stderr are read side by side, so the order in which they are read says nothing.
+        Times are compared because transcript and stderr are read concurrently, in no particular order.
         """
         if at >= self._failed_at:
             self._provider = self._connection = ""

@@ -1,4 +1,4 @@
-"""What of the user's own OpenClaw state goes along into a private home: providers and credentials, read only."""
+"""Reads the parts of the user's OpenClaw state that private homes need: providers and credentials."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 Json = dict[str, object]
 
-# Sections of openclaw.json that say how to reach a model. Channels, agents, hooks and the like stay behind:
+# Sections of openclaw.json that configure access to models. Channels, agents, hooks and the like are not copied:
 # a benchmark must neither use nor disturb them.
 CARRIED_SECTIONS = ("models", "auth", "env", "secrets", "plugins")
 MAX_INCLUDE_DEPTH = 10
-MAX_NESTING = 100  # of what is carried; what is deeper is no settings, and JSON's readers and writers stumble over it
-# Cooldowns and last uses: what happened to the user's own turns must not decide how a trial's go.
+MAX_NESTING = 100  # real settings are never this deep, and JSON parsers and encoders fail on deeper ones
+# Cooldowns and last uses: the history of the user's own turns must not influence a trial.
 HISTORY = "usageStats"
-# One assignment, which may span lines: the grammar of npm's dotenv, with which OpenClaw reads these files.
+# One assignment, which may span several lines, in the grammar of npm's dotenv, which OpenClaw uses for these files.
 ASSIGNMENT = re.compile(
     r"""^\s*(?:export\s+)?([A-Za-z0-9_.-]+)(?:\s*=\s*?|:\s+?)"""
     r"""(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\n]+)?\s*(?:#.*)?$""",
@@ -38,12 +38,12 @@ ASSIGNMENT = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserState:
-    """What a private home takes over.
+    """The parts of the user's OpenClaw state that a private home uses.
 
     Attributes:
         config: the provider settings, by section of openclaw.json.
-        logins: OpenClaw's store of auth profiles: `profiles`, `order` and so on; empty when there is no profile.
-        dotenv: the text for the home's `.env`: the user's keys, without what points OpenClaw at the user's own state.
+        logins: OpenClaw's store of auth profiles: `profiles`, `order` and so on; empty if there are no profiles.
+        dotenv: the text of the home's `.env`: the user's keys, without variables that refer to the user's own state.
     """
 
     config: Json = field(default_factory=dict)
@@ -52,7 +52,7 @@ class UserState:
 
 
 def user_state_dir(env: Mapping[str, str]) -> Path:
-    """Where the user's own OpenClaw keeps its state."""
+    """Return the state folder of the user's own OpenClaw."""
     if chosen := env.get("OPENCLAW_STATE_DIR"):
         return Path(chosen).expanduser()
     return _home(env) / ".openclaw"
@@ -63,10 +63,10 @@ def _home(env: Mapping[str, str]) -> Path:
 
 
 def read_user_state(env: Mapping[str, str]) -> UserState:
-    """Read what a private home needs from the user's state. Blocks; writes nothing there, not even lock files.
+    """Read the parts of the user's state that a private home needs. Blocks; writes nothing, not even lock files.
 
-    Raises OpenClawError when the user's openclaw.json, logins or .env can't be read: without them the run might go to
-    another account than the user thinks.
+    Raises OpenClawError if the user's openclaw.json, logins or .env can't be read: without them the run might use
+    another account than the user expects.
     """
     state = user_state_dir(env)
     chosen = env.get("OPENCLAW_CONFIG_PATH")
@@ -101,7 +101,7 @@ def _read_config(path: Path, depth: int) -> Json:
 
 
 def _resolve(value: Json, folder: Path, depth: int) -> Json:
-    """Merge `$include` files in, deeply; keys beside an `$include` win over what it brings."""
+    """Merge `$include` files recursively; keys next to an `$include` override the included ones."""
     own = {key: _resolve_any(one, folder, depth) for key, one in value.items()}
     includes = own.pop("$include", [])
     merged: Json = {}
@@ -119,7 +119,7 @@ def _resolve_any(value: object, folder: Path, depth: int) -> object:
 
 
 def merge(base: Json, over: Json) -> Json:
-    """Merge two JSON objects, deeply where both hold an object; `over` wins elsewhere."""
+    """Return two JSON objects merged recursively; where only one value can be kept, `over` wins."""
     out = dict(base)
     for key, value in over.items():
         old = out.get(key)
@@ -128,7 +128,7 @@ def merge(base: Json, over: Json) -> Json:
 
 
 def _is_deep(value: object) -> bool:
-    """Whether a value has more than `MAX_NESTING` levels; looked at level by level, as it may have thousands."""
+    """Return whether a value has more than `MAX_NESTING` levels. Not recursive, because it may have thousands."""
     level = [value]
     for _ in range(MAX_NESTING):
         inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
@@ -146,9 +146,9 @@ def _logins(state: Path) -> Json:
 
 
 def _read_logins(state: Path) -> Json:
-    """The auth profiles of the user's main agent, wherever this user's releases have put them; later places win.
+    """Return the auth profiles of the user's main agent from all places where releases keep them; later places win.
 
-    Releases keep the order of the profiles beside the store, but take it from the store too: it is put there.
+    Releases keep the order of the profiles in a separate place, but also accept it in the store, where this puts it.
     """
     main = state / "agents" / "main" / "agent"
     agent, shared = main / "openclaw-agent.sqlite", state / "state" / "openclaw.sqlite"
@@ -169,7 +169,7 @@ def _read_logins(state: Path) -> Json:
             continue
         if not isinstance(value, dict) or _is_deep(value):
             continue
-        # a profile is taken whole: half an old key and half a new login would be neither
+        # profiles are replaced as a whole: a mixture of an old key and a new login would be invalid
         found = value.pop("profiles", None)
         profiles |= found if isinstance(found, dict) else {}
         store = merge(store, value)
@@ -178,14 +178,14 @@ def _read_logins(state: Path) -> Json:
 
 
 def _read_dotenv(env: Mapping[str, str]) -> str:
-    """The user's global `.env` and OpenClaw's fallback for it, as one text in which the former wins."""
+    """Return the user's global `.env` and OpenClaw's fallback file as one text in which the former wins."""
     default = _home(env) / ".openclaw"
     chosen, config = env.get("OPENCLAW_STATE_DIR"), env.get("OPENCLAW_CONFIG_PATH")
-    # OpenClaw looks beside a config that lies elsewhere, unless the state does too (both releases)
+    # OpenClaw looks next to a config in another place, unless the state folder was chosen too (both tested releases)
     folder = user_state_dir(env) if chosen or not config else Path(config).expanduser().parent
     paths = [folder / ".env"]
     if not chosen or folder.absolute() == default.absolute():
-        # first, as of two values for a name in one file the last counts
+        # first, because the last of two assignments to a name in one file wins
         paths.insert(0, _home(env) / ".config" / "openclaw" / "gateway.env")
     texts = [private_dotenv(_dotenv_text(path)) for path in paths]
     return "\n".join(text for text in texts if text.strip())
@@ -199,13 +199,13 @@ def _dotenv_text(path: Path) -> str:
 
 
 def private_dotenv(text: str) -> str:
-    """The text of a `.env` file without what points OpenClaw at the user's own state and gateway."""
+    """Return the text of a `.env` file without variables that refer OpenClaw to the user's own state and gateway."""
     while True:
-        # a comment is put in place, so that what stood around it does not read as one assignment
+        # replaced with a comment, so that the text around it is not parsed as one assignment
         private = ASSIGNMENT.sub(lambda found: "#" if _points_home(found[1]) else found[0], text)
         if private == text:
             return private
-        text = private  # a quotation mark that is gone may have hidden another one; each time the text gets shorter
+        text = private  # removing a quote may reveal another assignment; the text gets shorter each time
 
 
 def _file(path: Path) -> Iterator[str]:
@@ -216,7 +216,7 @@ def _file(path: Path) -> Iterator[str]:
 def _row(database: Path, query: str) -> Iterator[str]:
     if not database.is_file():
         return
-    # Opening a database in WAL mode writes beside it, even to read: a copy is opened instead.
+    # Opening a database in WAL mode creates files next to it, even for reading: open a copy instead.
     with tempfile.TemporaryDirectory(prefix="pinchbench-") as folder:
         for suffix in ("", "-wal"):
             if (part := Path(f"{database}{suffix}")).is_file():
@@ -225,20 +225,23 @@ def _row(database: Path, query: str) -> Iterator[str]:
             with closing(sqlite3.connect(Path(folder) / "copy.sqlite")) as copy:
                 row = copy.execute(query).fetchone()
         except sqlite3.Error:
-            return  # a release that keeps its profiles elsewhere has no such table
+            return  # a release that keeps its profiles elsewhere does not have this table
     if row is not None and isinstance(row[0], str):
         yield row[0]
 
 
 def _points_home(name: str) -> bool:
-    """Whether a variable may point OpenClaw at the user's own state and gateway."""
+    """Return whether a variable may refer OpenClaw to the user's own state and gateway."""
     return name.startswith(("OPENCLAW_", "PINCHBENCH_"))
 
 
 def kept_dotenv(text: str, is_kept: Callable[[str], bool]) -> str:
-    """The assignments of a `.env` file whose variables are kept, and nothing else of it: comments may hold keys too."""
+    """Return the assignments of a `.env` file whose names satisfy `is_kept`.
+
+    Everything else is removed, since comments may contain keys too.
+    """
     while True:
         kept = "\n".join(found[0].strip() for found in ASSIGNMENT.finditer(text) if is_kept(found[1]))
         if kept == text:
             return kept
-        text = kept  # what stood apart may read otherwise when it comes together; each time the text gets shorter
+        text = kept  # joined lines may parse differently; the text gets shorter each time

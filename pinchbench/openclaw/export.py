@@ -1,4 +1,4 @@
-"""The authoritative read of a trial's sessions, once its processes are gone."""
+"""Exports a trial's sessions after its processes have ended."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Export:
-    """What the authoritative read has found.
+    """The result of exporting a trial's sessions.
 
-    `last_session` is None when that session has no transcript. `elsewhere` is where OpenClaw worked, if not in the
-    workspace.
+    Attributes:
+        facts: the facts of all sessions.
+        last_session: the facts of the last session; None if it has no transcript.
+        store: the kind of store, as in `AnyStore.kind`.
+        elsewhere: the folder in which OpenClaw worked, if that was not the workspace.
     """
 
     facts: TranscriptFacts
@@ -31,9 +34,11 @@ class Export:
 def take_stock(
     sessions: list[Session], files: Evidence, folders: tuple[Path, ...], logged: str = ""
 ) -> tuple[Export | OSError, str]:
-    """Export the sessions, and find which of these folders, of which the workspace comes first, is on a full disk. Blocks.
+    """Export the sessions and find a full disk. Blocks.
 
-    `logged` is the trial's part of its gateway's log, which is kept beside them.
+    Returns the export, or the error that prevented it, and a description of the first of `folders` on a full disk
+    (empty if none). The first folder is the workspace. `logged` is the trial's part of the gateway's log, which is
+    stored next to the transcript.
     """
     exported = export_sessions(sessions, files)
     if logged:
@@ -47,13 +52,13 @@ def take_stock(
 
 
 def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSError:
-    """Write the transcript of all sessions to one file, line by line as OpenClaw stored it, and count it.
+    """Write the transcript of all sessions to one file, unchanged line by line, and extract its facts. Blocks.
 
-    An error is a value: the trial has run, and what else is known of it must not be lost. Blocks.
+    An OSError is returned, not raised: the trial has run, and its other results must not be lost.
     """
     whole, last, kind = TranscriptReader(), None, ""
     try:
-        # a fresh one: an agent that knows the place could put a link there, or a pipe that would hold us up for good
+        # Always a new file: an agent that knows the path could create a link there, or a pipe that blocks forever.
         files.transcript.unlink(missing_ok=True)
         with files.transcript.open("xb") as file:
             for session in sessions:
@@ -73,8 +78,8 @@ def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSErro
 
 
 def elsewhere(cwds: tuple[str, ...], workspace: Path) -> str:
-    """Where a session worked, if it says so and that is not the workspace."""
-    said = (cwd for cwd in cwds if cwd != str(workspace))  # to follow links takes a dozen looks at the disk
+    """Return the first recorded working directory that is not the workspace; empty if there is none."""
+    said = (cwd for cwd in cwds if cwd != str(workspace))  # cheaper than resolving links
     return next((cwd for cwd in said if not _is_same(cwd, workspace)), "")
 
 
@@ -82,4 +87,4 @@ def _is_same(cwd: str, workspace: Path) -> bool:
     try:
         return Path(cwd).resolve() == workspace.resolve()
     except (OSError, RuntimeError, ValueError):
-        return False  # links that lead round in a circle, a NUL: the agent can write such a line too
+        return False  # circular links or a NUL: the agent can write such a line too

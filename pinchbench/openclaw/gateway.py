@@ -1,4 +1,4 @@
-"""A private gateway: started once for a run, kept alive, its agents pointed at each trial's workspace."""
+"""A private gateway: started once for a run, restarted if it dies, with one agent for each slot."""
 
 from __future__ import annotations
 
@@ -35,33 +35,34 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 RESTARTS = 1
-READY_LIMIT_S = 180.0  # about 20 s on a quiet machine (measured on 2026.9.6), far longer where every core is taken
+READY_LIMIT_S = 180.0  # about 20 s on an idle machine (measured on 2026.9.6), far longer when all cores are busy
 READY_LOOK_S = 0.2
 PROBE_LIMIT_S = 5.0
-# A change of the config is applied after 0.3 s of quiet and some work (measured: 0.5 s to 3 s with every core taken).
+# OpenClaw waits for 0.3 s without further writes before it applies a change of its config (measured: 0.5 s in total, up
+# to 3 s when all cores are busy).
 RELOAD_LIMIT_S = 60.0
 LOG_LOOK_S = 0.05
 LOG_LINE_BYTES = 16 * 1024
-GRACE_S = 5.0  # it has nothing left to do when it is ended: all trials are over
-OUTPUT_LIMIT_BYTES = 4 * 1024**3  # of its log, over a run of days
+GRACE_S = 5.0  # it is idle when it is stopped: all trials are over
+OUTPUT_LIMIT_BYTES = 4 * 1024**3  # for its log, in a run of several days
 RELOADED = re.compile(r"\[reload\] config hot reload applied \(.*\bagents\.")
-LEFT_GRACE_S = 1.0  # for what a trial left running, as the guardian gives it
+LEFT_GRACE_S = 1.0  # for processes that a trial left running; the same as a guardian's
 
-# OpenClaw keeps what these do within the trial's workspace and its processes. All others (memory, sessions, plans,
-# browsers and what releases to come may bring) can leave something in the agent's own state.
+# The effects of these tools are limited to the trial's workspace and processes. All others (memory, sessions, plans,
+# browsers, and tools of future releases) may change the agent's own state.
 TRACELESS_TOOLS = frozenset(
     {
         *("apply_patch", "edit", "exec", "find", "grep", "ls", "process", "read", "web_fetch", "web_search", "write"),
-        *("tool_describe", "tool_search"),  # they only tell of tools
+        *("tool_describe", "tool_search"),  # they only describe tools
     }
 )
-MEMORY_NAMES = frozenset({"memory", "memory.md", "user.md", "dreams.md"})  # OpenClaw indexes them for the agent
+MEMORY_NAMES = frozenset({"memory", "memory.md", "user.md", "dreams.md"})  # OpenClaw adds them to the agent's index
 
 
 class Gateway:
-    """A gateway that lives while `run` does.
+    """A gateway that runs for as long as its `run` method.
 
-    Its state is a clone of a template. When its process dies it is started once more, with state made anew.
+    Its state is a clone of a template. If its process dies, it is restarted once, with fresh state.
     """
 
     def __init__(
@@ -75,10 +76,11 @@ class Gateway:
         watch_skills: bool,
         tell: Callable[[str], None],
     ) -> None:
-        """`home` is the clone of `template` that it lives in, `marker` what all its processes have in their environment.
+        """Create a gateway without starting it.
 
-        `slots` is how many turns it runs at once.
-        `watch_skills` is as `gateway_config` has it. `tell` gets a sentence when it has to be started again.
+        `home` is its clone of `template`; `marker` is in the environment of all its processes. `slots` is the number of
+        turns that it runs at once. `watch_skills` is described in `gateway_config`. `tell` is called with a message
+        when the gateway has to be restarted.
         """
         self._model = model
         self._slots = slots
@@ -88,44 +90,47 @@ class Gateway:
         self._marker = marker
         self._tell = tell
         self._own = Leave()
-        self._agents: dict[str, Pointing] = {}  # as the running gateway knows them
-        self._wanted: dict[str, Pointing | None] = {}  # and what is to become of them; None: removed
-        self._config: Json = {}  # as it was written when it started, with the template's agent
+        self._agents: dict[str, Pointing] = {}  # as in the running gateway
+        self._wanted: dict[str, Pointing | None] = {}  # pending changes; None removes the agent
+        self._config: Json = {}  # as written before its start, with the template's agent
         self._numbers = 0
         self._lock = Lock()
         self._port = 0
         self._serves = Event()
         self._reloaded = Event()
         self._records = GatewayLog(home.root / LOG)
-        self._gone = ""  # why nobody should wait for it any more
+        self._gone = ""  # why callers can't use it any more; empty while they can
 
     @property
     def _log(self) -> Path:
-        """What the gateway that was started last says."""
+        """The output file of the most recently started gateway process."""
         return self._home.root.with_name(f"{self._home.root.name}.log")
 
     @property
     def log(self) -> GatewayLog:
-        """What the gateway that was started last writes about its turns."""
+        """The log of turns of the most recently started gateway process."""
         return self._records
 
     @property
     def state_dir(self) -> Path:
-        """Where all its agents keep their sessions."""
+        """OpenClaw's state folder, which contains the sessions of all its agents."""
         return self._home.state_dir
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The environment for commands that go through it."""
+        """The environment variables for commands that use this gateway."""
         return self._home.env
 
     def new_agent(self, model: str) -> str:
-        """An id that no agent of this gateway has had."""
+        """Return an agent id that this gateway has not used before."""
         self._numbers += 1
         return make_agent_id(model, self._numbers)
 
     async def ready(self) -> None:
-        """Wait until it takes turns. Raises GatewayError when it is gone for good, or does not come up in time."""
+        """Wait until it accepts turns.
+
+        Raises GatewayError if it has ended permanently or is not ready within `READY_LIMIT_S`.
+        """
         with move_on_after(READY_LIMIT_S):
             while not self._gone and not self._serves.is_set():
                 await self._serves.wait()
@@ -134,10 +139,10 @@ class Gateway:
             raise GatewayError(self._gone or f"OpenClaw's gateway did not come up within {READY_LIMIT_S:.0f} s: {said}")
 
     async def point(self, agent: str, pointing: Pointing, *, instead_of: str | None = None) -> None:
-        """Let `agent` work in a workspace, and drop another agent. Returns when the gateway does so.
+        """Set the workspace and model of `agent`, and remove the agent `instead_of`.
 
-        Changes that come at once are made at once. Raises GatewayError when it is gone for good, does not come up, or
-        does not take the change.
+        Returns when the gateway has applied the change. Concurrent changes are combined into one. Raises GatewayError
+        if the gateway has ended permanently, does not become ready, or does not apply the change.
         """
         while True:
             await self.ready()
@@ -146,18 +151,18 @@ class Gateway:
                 self._wanted[instead_of] = None
             async with self._lock:
                 if self._gone or not self._serves.is_set():
-                    continue  # it ended while the changes of others were made
+                    continue  # it ended while another slot's changes were applied
                 if self._agents.get(agent) != pointing:
                     await self._apply()
                 return
 
     async def end_left(self, workspace: Path) -> tuple[Leftover, ...]:
-        """End what commands of the agent in this workspace have left running; returns what that was."""
+        """End the processes that the agent's commands left running in this workspace, and return them."""
         found = await to_thread.run_sync(end_within, self._marker, workspace, LEFT_GRACE_S, abandon_on_cancel=True)
         return tuple(Leftover(pid=pid, command=command) for pid, command in found)
 
     async def _apply(self) -> None:
-        """Make all wanted changes in one."""
+        """Apply all pending changes at once."""
         wanted, serves = dict(self._wanted), self._serves
         agents = {name: one for name, one in {**self._agents, **wanted}.items() if one is not None}
         self._reloaded = Event()
@@ -173,7 +178,7 @@ class Gateway:
         self._wanted = {name: one for name, one in self._wanted.items() if wanted.get(name, self) is not one}
 
     def _write_agents(self, agents: Mapping[str, Pointing]) -> None:
-        """Write the config with these agents, from what we know of it: any agent can reach the file and change it."""
+        """Write the config with these agents, based on our own copy: any agent can change the file."""
         config = with_agents(self._config, self._home.agent_id, agents, self._home.state_dir)
         path = self._home.state_dir / "openclaw.json"
         fresh = path.with_name("openclaw.json.new")
@@ -181,7 +186,7 @@ class Gateway:
         fresh.replace(path)
 
     def _renew(self) -> None:
-        """Make the state anew, with a port and a token of its own."""
+        """Recreate the state, with a new port and a new token."""
         path, config = copy_home(Mold(self._template.root), self._home.root)
         agent_entry(config, self._home.agent_id)
         self._port = free_port()
@@ -197,9 +202,10 @@ class Gateway:
         self._records = GatewayLog(self._home.root / LOG)
 
     async def run(self, leave: Leave) -> None:
-        """Keep the gateway alive until `close`; on return, a cancellation included, nothing of it lives.
+        """Run the gateway until `close` is called, and restart it at most `RESTARTS` times if it ends by itself.
 
-        When `leave.stop` is set nobody waits for it any more, but what runs in it goes on; `leave.hurry` cuts its end short.
+        On return, and also on cancellation, all its processes are dead. Setting `leave.stop` wakes all waiting callers,
+        while turns that are already running continue; `leave.hurry` cuts its grace short when it ends.
         """
         self._own.hurry = leave.hurry
         try:
@@ -215,7 +221,7 @@ class Gateway:
                         self._gone = f"OpenClaw's gateway ended by itself again {how}"
                         break
                     self._tell(f"OpenClaw's gateway is started again, for it ended by itself {how}")
-                    # elsewhere: what the trials of the first have written is still being read
+                    # in another folder, because the transcripts in the first one are still being read
                     self._home = replace(self._home, root=first.with_name(f"{first.name}-{start + 2}"))
                 group.cancel_scope.cancel()
         except* OSError as errors:
@@ -225,7 +231,7 @@ class Gateway:
             self._wake()
 
     def close(self) -> None:
-        """Ask it to end; `run` returns when it has."""
+        """Ask the gateway to end; `run` returns once it has."""
         self._own.stop.set()
 
     async def _give_up(self, stop: Event) -> None:
@@ -238,7 +244,7 @@ class Gateway:
         self._reloaded.set()
 
     async def _run_once(self) -> ProcessEnd:
-        async with self._lock:  # a change that is being written must not land in the new state
+        async with self._lock:  # a change that is being written must not end up in the new state
             await to_thread.run_sync(self._renew)
             self._agents, self._wanted = {}, {}
         spec = ProcessSpec(
@@ -255,7 +261,7 @@ class Gateway:
             group.start_soon(self._read_log)
             end = await supervise(spec, timeout_s=math.inf, leave=self._own)
             group.cancel_scope.cancel()
-        if self._serves.is_set():  # else there are those who wait for it: until it is started again
+        if self._serves.is_set():  # otherwise callers wait for this event, until the restart
             self._serves = Event()
         self._reloaded.set()
         return end
@@ -295,8 +301,8 @@ class Gateway:
 class GatewayHome:
     """A slot's agent in a private gateway.
 
-    The agent is used again for the next trial, unless the last one may have left something in the agent's own state:
-    then a new one takes its place. So no session, memory or plan of one trial reaches another.
+    The agent is reused for the next trial unless the last trial may have changed the agent's own state; then a new
+    agent replaces it. So no session, memory or plan of one trial reaches another.
     """
 
     gateway: Gateway
@@ -306,36 +312,39 @@ class GatewayHome:
 
     @property
     def state_dir(self) -> Path:
-        """The gateway's; every agent has its own folder in it."""
+        """The gateway's state folder, in which each agent has a folder of its own."""
         return self.gateway.state_dir
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The gateway's."""
+        """The gateway's environment."""
         return self.gateway.env
 
     @property
     def log(self) -> GatewayLog | None:
-        """The gateway's."""
+        """The gateway's log."""
         return self.gateway.log
 
     @property
     def local(self) -> bool:
-        """Turns go through the gateway."""
+        """False: turns go through the gateway."""
         return False
 
     def place(self, workspace: Path, attempt: int) -> Path:
-        """Another one for each attempt: OpenClaw refuses a workspace that it has seen with files and that is empty now."""
+        """Return a separate workspace for each attempt: OpenClaw refuses one that had files before and is empty now."""
         return later_place(workspace, attempt)
 
     async def prepare(self, workspace: Path) -> None:
-        """Let the agent work in `workspace`. Raises GatewayError when the gateway is gone or does not follow."""
+        """Make `workspace` the agent's workspace.
+
+        Raises GatewayError if the gateway has ended permanently or does not apply the change.
+        """
         pointing = Pointing(workspace=workspace, model=self.model)
         await self.gateway.point(self.agent_id, pointing, instead_of=self._before)
         self._before = None
 
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """End what the trial left running, and replace the agent where the trial may have left something in its state."""
+        """End processes that the trial left running, and replace the agent if the trial may have changed its state."""
         if not finished or tools - TRACELESS_TOOLS or await to_thread.run_sync(has_memory, workspace):
             self._before = self._before or self.agent_id
             self.agent_id = self.gateway.new_agent(self.model)
@@ -343,12 +352,12 @@ class GatewayHome:
 
 
 def gateway_home(gateway: Gateway, model: str) -> GatewayHome:
-    """A slot of this gateway."""
+    """Return the home of a slot in this gateway."""
     return GatewayHome(gateway=gateway, model=model, agent_id=gateway.new_agent(model))
 
 
 def has_memory(workspace: Path) -> bool:
-    """Whether a workspace holds files that OpenClaw takes into its agent's memory index. Blocks."""
+    """Return whether a workspace contains files that OpenClaw adds to its agent's memory index. Blocks."""
     try:
         with os.scandir(workspace) as listing:
             return any(entry.name.lower() in MEMORY_NAMES for entry in listing)
@@ -357,7 +366,7 @@ def has_memory(workspace: Path) -> bool:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses at this moment."""
+    """Return a port that is currently free on the loopback interface."""
     with socket.socket() as one:
         one.bind((LOOPBACK, 0))
         port: int = one.getsockname()[1]
@@ -365,7 +374,7 @@ def free_port() -> int:
 
 
 def is_ready(port: int) -> bool:
-    """Whether a gateway on this port takes turns. Blocks, at most `PROBE_LIMIT_S` a step."""
+    """Return whether a gateway on this port accepts turns. Blocks for at most `PROBE_LIMIT_S` per socket operation."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=PROBE_LIMIT_S)
     try:
         connection.request("GET", "/readyz")

@@ -1,4 +1,4 @@
-"""The config of a private gateway, and its agents in it (pure)."""
+"""The config of a private gateway and its agents (pure)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-# A gateway also runs what an embedded turn never starts: channels that a key in the environment is enough to switch on,
-# timers, mail, discovery on the local network. None of that is a benchmark's business.
+# Disables services that a gateway starts, unlike an embedded turn, and that a benchmark does not need: channels (which
+# a key in the environment enables), timers, mail, and discovery on the local network.
 SILENCE = {
     "OPENCLAW_SKIP_CHANNELS": "1",
     "OPENCLAW_SKIP_CRON": "1",
@@ -23,7 +23,7 @@ SILENCE = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pointing:
-    """Where an agent works, and which model answers it."""
+    """The workspace and the model of an agent."""
 
     workspace: Path
     model: str
@@ -38,14 +38,16 @@ def gateway_config(
     slots: int,
     watch_skills: bool,
 ) -> Json:
-    """Make a private home's config that of a gateway on loopback.
+    """Return a private home's config, changed for a gateway on loopback.
 
-    Of the user's plugins only that of the model's provider stays switched on: others may log in to a mailbox or open a
-    port. As many turns run at once as there are slots; OpenClaw would let the others wait, on their trials' time.
+    Of the user's plugins, only that of the model's provider stays enabled: others may log in to a mailbox or open a
+    port. OpenClaw runs as many turns at once as there are slots; with a lower limit, trials would lose time in its
+    queue.
 
-    `watch_skills` says whether a later turn must learn of skills that an earlier one has written. OpenClaw looks for skills
-    when a session begins, and after that only when its watcher reports a change; without later turns the watcher changes
-    nothing that a model sees, but makes OpenClaw read all skills again after each change in any trial's workspace.
+    `watch_skills` is whether later turns of a session must see skills that earlier ones wrote. OpenClaw reads skills
+    when a session begins, and then only if its watcher reports a change. In sessions with a single turn, the watcher
+    has no effect on the model's input, but makes OpenClaw read all skills again after each change in any trial's
+    workspace.
     """
     own: Json = {
         "gateway": {
@@ -57,8 +59,8 @@ def gateway_config(
         },
         "agents": {"defaults": {"maxConcurrent": slots}},
         "cron": {"enabled": False},
-        # Its heartbeat may abort a turn whose model or tool is silent for minutes. Only the trial's limit should, as in
-        # an embedded turn, where this never runs; what else it records, nobody reads.
+        # Its heartbeat may abort a turn whose model or tool is silent for minutes. Only the trial's time limit should
+        # do so, as in an embedded turn, where diagnostics never run. Its records are not used.
         "diagnostics": {"enabled": False},
     }
     if not watch_skills:
@@ -77,15 +79,15 @@ def _quiet(plugins: Json, provider: str) -> Json:
 
 
 def brings_services(config: Json) -> bool:
-    """Whether the user's config brings plugins, whose services only a gateway would start."""
+    """Return whether the user's config contains plugins, whose services only a gateway would start."""
     plugins = config.get("plugins")
     return isinstance(plugins, dict) and bool(plugins)
 
 
 def with_agents(config: Json, base_id: str, agents: Mapping[str, Pointing], state: Path) -> Json:
-    """Put agents into a config that has one, `base_id`, after whose pattern they are made; it goes unless it is among them.
+    """Return the config with these agents, made from its agent `base_id`, which is removed if it isn't one of them.
 
-    In the shape that the release has: `agents.entries` by id, or `agents.list`.
+    The agents are stored as the release does: in `agents.entries` by id, or in `agents.list`.
     """
     section = config["agents"]
     assert isinstance(section, dict)  # noqa: S101 - `agent_entry` has found an agent in it

@@ -1,4 +1,4 @@
-"""The log of a gateway, followed once for all its agents, and which records belong to whose turns."""
+"""The log of a gateway, read once for all its agents, with each record assigned to the turn that it belongs to."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
     from pathlib import Path
 
-MAX_RECORD_BYTES = 64 * 1024  # of one record; the longest of 2026.9.6 has 4 KiB (measured)
-KEPT_BYTES = (
-    256 * 1024
-)  # of a trial's part, about 1000 records; a turn of 2026.9.6 has about ten, a retry five (measured)
-LOOKS = 2  # at a time, 256 KiB each: an agent can write to the log as well, and must not hold up the others
-UNCLAIMED = 1000  # records that wait for a session that says they are its own, for some 125 ms each
+MAX_RECORD_BYTES = 64 * 1024  # the longest record of 2026.9.6 is 4 KiB (measured)
+KEPT_BYTES = 256 * 1024  # per trial, about 1000 records; a turn of 2026.9.6 writes about ten, a retry five (measured)
+LOOKS = 2  # reads of 256 KiB per poll: an agent can write to the log too, and must not delay the others
+UNCLAIMED = 1000  # records kept until a session claims them, usually within 125 ms
 
 _RUN = re.compile(r"\brunId=([\w-]+)")
-# OpenClaw writes its own name of an event and digests beside the words; the provider's own words go last, as on stderr
+# OpenClaw adds event names and digests to the message; the provider's own message is put last, as on stderr
 _FIELDS_LEFT_OUT = frozenset({"event", "tags", "rawErrorHash", "rawErrorPreview"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogRecord:
-    """One record of the log, `text` in the form that OpenClaw gives it on stderr. `at` is in seconds since the epoch.
+    """One record of the log.
 
-    `run_id` names a turn, `trace_id` what was done for one request to the gateway, which a turn is; both may be empty.
-    2026.9.6 writes both, 2026.6.5 no trace. `line` is the record as it stands in the file.
+    Attributes:
+        at: when it was written, in seconds since the epoch; 0 if unknown.
+        text: the record in the format that OpenClaw uses on stderr.
+        line: the record as in the file.
+        run_id: identifies a turn; may be empty.
+        trace_id: identifies a request to the gateway, such as a turn; may be empty. 2026.9.6 writes both ids, 2026.6.5
+            only `run_id`.
     """
 
     at: float
@@ -47,7 +50,7 @@ class LogRecord:
 
 
 def parse_record(line: bytes) -> LogRecord | None:
-    """Read one line of the log; None where it is no record."""
+    """Parse one line of the log; return None if it isn't a record."""
     text = line.decode("utf-8", "replace")
     try:
         record = json.loads(text)
@@ -56,7 +59,7 @@ def parse_record(line: bytes) -> LogRecord | None:
     if not isinstance(record, dict) or not isinstance(message := record.get("message"), str):
         return None
     stamp = str(record.get("time") or "")
-    # the arguments of the call stand beside the message, under their numbers
+    # the arguments of the logging call are members with their numbers as names
     fields = next((value for key, value in record.items() if key.isdigit() and isinstance(value, dict)), {})
     run_id = fields.get("runId") or next(iter(_RUN.findall(message)), "")
     return LogRecord(
@@ -86,7 +89,7 @@ def _subsystem(record: Mapping[str, object]) -> str:
 
 
 def _words(message: str, fields: Mapping[str, object]) -> str:
-    """The message and its fields in one line, as on stderr."""
+    """Return the message and its fields as one line, as on stderr."""
     shown = {name: value for name, value in fields.items() if name not in _FIELDS_LEFT_OUT}
     if error := shown.pop("error", None):
         shown["error"] = error
@@ -100,7 +103,7 @@ def _words(message: str, fields: Mapping[str, object]) -> str:
 
 
 class LogPart:
-    """The end of one trial's part of the log, as text of at most about `KEPT_BYTES`."""
+    """The last records of one trial, as text of about `KEPT_BYTES` at most."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -109,7 +112,7 @@ class LogPart:
         self._left_out = 0
 
     def add(self, record: LogRecord) -> None:
-        """Keep a record, at the cost of the oldest."""
+        """Add a record, and drop the oldest ones if there are too many."""
         self._lines.append(record.text)
         self._bytes += len(record.text)
         while self._bytes > KEPT_BYTES:
@@ -118,14 +121,14 @@ class LogPart:
 
     @property
     def text(self) -> str:
-        """All that is kept, one record a line; empty when there was none."""
+        """The kept records, one per line; empty if there were none."""
         head = f"… {self._left_out} earlier records are left out\n" if self._left_out else ""
         return head + "".join(f"{line}\n" for line in self._lines)
 
 
 @dataclass(slots=True)
 class Listener:
-    """Who gets the records of some sessions. `take` is called on the event loop and returns at once."""
+    """A receiver of the records of some sessions. `take` is called on the event loop and must not block."""
 
     take: Callable[[LogRecord], None]
     log: GatewayLog
@@ -133,30 +136,30 @@ class Listener:
     ids: set[str] = field(default_factory=set)  # of turns and traces
 
     def expect_session(self, session_id: str) -> None:
-        """Take what names this session."""
+        """Expect records that contain this session id."""
         self.sessions.append(re.compile(rf"(?<![\w-]){re.escape(session_id)}(?![\w-])"))
 
     def expect_run(self, run_id: str) -> None:
-        """Take what belongs to this turn, also what was written before it was known whose it is."""
+        """Expect records of this turn, including those that were read before the turn was known."""
         if run_id not in self.ids:
             self.ids.add(run_id)
             self.log.claim_again()
 
     def owns(self, record: LogRecord) -> bool:
-        """Whether a record is about one of these sessions."""
+        """Return whether a record belongs to one of the expected sessions or turns."""
         if record.run_id in self.ids or record.trace_id in self.ids:
             return True
         return any(session.search(record.line) for session in self.sessions)
 
 
 class GatewayLog:
-    """Reads a gateway's log for those that run turns in it: a poll of any of them reads for all.
+    """Reads a gateway's log for all trials that run turns in it: a poll by any of them delivers records to all.
 
-    The file may be missing, and may be replaced. It is open only while somebody listens.
+    The file may be missing or replaced. It is open only while there are listeners.
     """
 
     def __init__(self, path: Path, *, from_byte: int = 0) -> None:
-        """What stands before `from_byte` is not read."""
+        """Start at offset `from_byte` of the file, without opening it yet."""
         self._follower = Follower(path, from_byte=from_byte)
         self._splitter = LineSplitter(max_line_bytes=MAX_RECORD_BYTES)
         self._listeners: list[Listener] = []
@@ -165,7 +168,7 @@ class GatewayLog:
 
     @asynccontextmanager
     async def listening(self, take: Callable[[LogRecord], None]) -> AsyncGenerator[Listener]:
-        """Give `take` the records that the listener expects, whenever somebody polls."""
+        """Register a listener for the block: `take` receives the records that it expects during each poll."""
         listener = Listener(take=take, log=self)
         self._listeners.append(listener)
         try:
@@ -177,7 +180,7 @@ class GatewayLog:
                     await self._follower.close()
 
     async def poll(self) -> None:
-        """Read what is new, and give each record to its listener."""
+        """Read new records and pass each one to its listener."""
         async with self._reading:
             for _ in range(LOOKS):
                 if not (data := await self._follower.read()):
@@ -186,17 +189,20 @@ class GatewayLog:
                     record = parse_record(line.data)
                     if record is None or self._claimed(record):
                         continue
-                    if record.run_id or record.trace_id:  # others can't become anybody's
+                    if record.run_id or record.trace_id:  # records without ids can't be claimed later
                         self._unclaimed.append(record)
 
     def claim_again(self) -> None:
-        """Give what nobody wanted to those who want it now."""
+        """Offer the unclaimed records to the listeners again."""
         waiting = list(self._unclaimed)
         self._unclaimed.clear()
         self._unclaimed.extend(self._left_of(waiting))
 
     def _left_of(self, waiting: list[LogRecord]) -> Iterator[LogRecord]:
-        """A record may tell of a trace that earlier ones belong to, so that all are looked at until none is claimed."""
+        """Yield the records that stay unclaimed.
+
+        A claimed record may add a trace id that earlier records belong to, so the search repeats until none is claimed.
+        """
         while waiting:
             left = [record for record in waiting if not self._claimed(record)]
             if len(left) == len(waiting):

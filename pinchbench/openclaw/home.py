@@ -1,4 +1,4 @@
-"""An agent's home: private OpenClaw state, made once, cloned per slot, pointed at each trial's workspace."""
+"""An agent's home: private OpenClaw state, created once and cloned for each slot and trial."""
 
 from __future__ import annotations
 
@@ -33,60 +33,62 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.gateway_log import GatewayLog
     from pinchbench.process.supervise import Leftover
 
-# Tools that reach beyond the trial: other sessions, other agents, the user's channels, later times.
+# Tools whose effects reach beyond the trial: other sessions, other agents, the user's channels, scheduled jobs.
 DENIED_TOOLS = ("message", "sessions_spawn", "sessions_send", "cron", "gateway", "nodes")
-# From here on OpenClaw recalls other conversations in a new one, and in a gateway reviews long turns afterwards to write
-# skills for later sessions: calls of the model beside the trials, and one trial's lessons in the prompts of others.
+# Since this release, OpenClaw recalls other conversations in a new one, and a gateway reviews long turns afterwards to
+# write skills for later sessions. Both call the model outside the trials and carry content from one trial to another.
 LEARNS_SINCE = (2026, 9)
-LOG = "openclaw.log"  # of a home, below its root
-STATE = "state"  # of a home, below its root
+LOG = "openclaw.log"  # relative to the home's root
+STATE = "state"  # relative to the home's root
 PLACEHOLDER_KEY = "pinchbench-placeholder"
 
 
 class Home(Protocol):
-    """Where a slot's agent lives. Two kinds: a private state of our own, and the user's own OpenClaw."""
+    """The OpenClaw state of a slot's agent: either private to the slot, or the user's own OpenClaw."""
 
     @property
     def agent_id(self) -> str:
-        """The agent this slot runs."""
+        """The id of the agent that this slot runs."""
 
     @property
     def state_dir(self) -> Path:
-        """OpenClaw's state folder: the sessions are below it."""
+        """OpenClaw's state folder, which contains the sessions."""
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The environment for OpenClaw."""
+        """The environment variables for OpenClaw."""
 
     @property
     def log(self) -> GatewayLog | None:
-        """The log of the gateway through which turns go, where it can be read; None without one."""
+        """The log of the gateway that runs the turns; None without a gateway or if its log is not accessible."""
 
     @property
     def local(self) -> bool:
         """Whether turns run embedded (`--local`) rather than through a gateway."""
 
     def place(self, workspace: Path, attempt: int) -> Path:
-        """Where the trial whose place would be `workspace` works at its n-th attempt."""
+        """Return the workspace to use for attempt number `attempt` of the trial assigned to `workspace`."""
 
     async def prepare(self, workspace: Path) -> None:
-        """Point the agent's file tools at `workspace`, which exists. Called before each trial."""
+        """Make the existing folder `workspace` the agent's workspace. Called before each trial."""
 
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """Take the agent back after a trial, and return what had to be ended that the trial left running.
+        """Clean up after a trial and return the processes that the trial left running and that were terminated.
 
-        `tools` are the names of those it called, `finished` says whether the last turn ended by itself and all could be read.
+        `tools` are the names of the tools that the agent called. `finished` is true if the last turn's process exited
+        successfully and all transcripts were read completely.
         """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrivateHome:
-    """A private state folder. `template` is None for the template itself.
+    """A private state folder, without a gateway.
 
-    `base_env` is the environment that programs and the model need (`needed_for`).
+    `template` is None for the template itself. `base_env` is the environment that programs and the model need
+    (see `needed_for`).
 
-    `prepare` makes the state anew from the template, so that no session, memory or setting of one trial
-    reaches the next.
+    `prepare` recreates the state from the template, so that no session, memory or setting of one trial reaches the
+    next.
     """
 
     root: Path
@@ -103,17 +105,17 @@ class PrivateHome:
 
     @property
     def log(self) -> GatewayLog | None:
-        """A private home has no gateway."""
+        """None: a private home has no gateway."""
         return None
 
     @property
     def local(self) -> bool:
-        """A private home has no gateway."""
+        """True: a private home has no gateway."""
         return True
 
     @property
     def env(self) -> Mapping[str, str]:
-        """What is needed of the user's environment, with OpenClaw's state, config and lock files moved into this home."""
+        """`base_env`, with OpenClaw's state, config and lock files redirected to this home."""
         return {
             **self.base_env,
             "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath)),
@@ -121,21 +123,21 @@ class PrivateHome:
             "OPENCLAW_CONFIG_PATH": str(self.state_dir / "openclaw.json"),
             "TMPDIR": str(self.root / "tmp"),
             "NO_COLOR": "1",
-            "OPENCLAW_NO_RESPAWN": "1",  # one Node less a turn
-            "OPENCLAW_TRAJECTORY": "0",  # its second record of each turn, with the whole prompt, that nobody reads
+            "OPENCLAW_NO_RESPAWN": "1",  # saves one Node process per turn
+            "OPENCLAW_TRAJECTORY": "0",  # a second, unused record of each turn that includes the whole prompt
         }
 
     def place(self, workspace: Path, attempt: int) -> Path:
-        """The same place each time."""
+        """Return `workspace`: all attempts use the same one."""
         del attempt
         return workspace
 
     async def prepare(self, workspace: Path) -> None:
-        """Make the state anew from the template and point the agent at `workspace`."""
+        """Recreate the state from the template and make `workspace` the agent's workspace."""
         await to_thread.run_sync(self._renew, workspace)
 
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """Nothing is left: the trial's guardian has seen to its processes, and the next `prepare` makes the state anew."""
+        """Do nothing: the guardian has ended the trial's processes, and the next `prepare` recreates the state."""
         del workspace, tools, finished
         return ()
 
@@ -146,13 +148,14 @@ class PrivateHome:
         if self.provider is not None:
             name, entry = self.provider
             config = merge(config, {"models": {"providers": {name: entry}}})
-        overwrite_file(path, BytesIO(json.dumps(config).encode()))  # as private as the template's
+        overwrite_file(path, BytesIO(json.dumps(config).encode()))  # keeps the permissions of the template's file
 
 
 def copy_home(template: Mold, root: Path) -> tuple[Path, Json]:
-    """Make `root` a copy of a template, whatever was there; return where its config lies, and what is to be in it. Blocks.
+    """Replace `root` with a copy of a template; return the path of its config and the content to write to it. Blocks.
 
-    The config is as it was until it is written: it points into the template. Raises OSError.
+    Until the caller writes that content, the config file still refers to the template's folder. Raises OSError if
+    copying fails.
     """
     template.copy_to(root)
     path = root / STATE / "openclaw.json"
@@ -161,14 +164,14 @@ def copy_home(template: Mold, root: Path) -> tuple[Path, Json]:
 
 
 def later_place(workspace: Path, attempt: int) -> Path:
-    """A place of its own for each attempt after the first, for releases that remember workspaces."""
+    """Return a separate workspace for each attempt after the first, for OpenClaw releases that remember workspaces."""
     return workspace if attempt == 1 else workspace.with_name(f"{workspace.name}.attempt{attempt}")
 
 
 def agent_entry(config: Json, agent_id: str) -> Json:
-    """The agent's own object in an OpenClaw config, in whichever of the two shapes this release has.
+    """Return the agent's object in an OpenClaw config: from `agents.entries` or, in older releases, `agents.list`.
 
-    Raises OpenClawError when it is in neither.
+    Raises OpenClawError if neither contains it.
     """
     agents = config.get("agents")
     if isinstance(agents, dict):
@@ -182,7 +185,7 @@ def agent_entry(config: Json, agent_id: str) -> Json:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only the user may read."""
+    """Write a file that only the user can read."""
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
@@ -197,24 +200,27 @@ def private_config(
     release: str,
     denied_tools: Sequence[str] = DENIED_TOOLS,
 ) -> Json:
-    """The config of a private home: the model as given, no fallbacks, the user's providers, nothing that reaches out."""
+    """Return a private home's config: the given model without fallbacks, and the user's provider settings.
+
+    Features that have effects outside the trial are disabled.
+    """
     config: Json = {
         "agents": {
             "defaults": {
                 "model": {"primary": model, "fallbacks": []},
-                "skipBootstrap": True,  # no onboarding files in the workspace and the prompt
-                "heartbeat": {"every": "0m"},  # nobody wakes an agent but its trial
+                "skipBootstrap": True,  # no onboarding files in the workspace or the prompt
+                "heartbeat": {"every": "0m"},  # only its trial may start a turn of an agent
                 "workspace": str(workspace),
             }
         },
-        # of other sessions, a trial sees those that it started, as on releases that knew no other way
+        # a trial sees only the sessions that it started itself, as in older releases without this setting
         "tools": {
             "deny": list(denied_tools),
             "sessions": {"visibility": "tree"},
-            "exec": {"notifyOnExit": False},  # else the end of a command that was left running wakes the session again
+            "exec": {"notifyOnExit": False},  # otherwise the exit of a background command starts another turn
         },
-        "session": {"maintenance": {"mode": "warn"}},  # saves some 5 CPU-seconds a trial on 2026.9.6 (measured)
-        "logging": {"file": str(workspace.parent / LOG)},  # else where the next trial could read it
+        "session": {"maintenance": {"mode": "warn"}},  # saves about 5 CPU-seconds per trial (measured on 2026.9.6)
+        "logging": {"file": str(workspace.parent / LOG)},  # the default place can be read by the next trial
         "update": {"checkOnStart": False},
     }
     if release_key(release)[: len(LEARNS_SINCE)] >= LEARNS_SINCE:
@@ -238,11 +244,11 @@ async def make_template(
     denied_tools: Sequence[str] = DENIED_TOOLS,
     trial_s: float | None = None,
 ) -> PrivateHome:
-    """Make the home that all slots are cloned from, with `openclaw agents add`.
+    """Create the home that all slots are cloned from, with `openclaw agents add`.
 
-    `denied_tools` are names of OpenClaw's tools; `*` stands for all. A call of the model may take `trial_s` seconds; None
-    leaves that to OpenClaw. Takes 6 to 20 CPU-seconds of OpenClaw, and next to none where an installed release has done
-    the same before (`AddedCache`). Raises OpenClawError with OpenClaw's own words when it refuses.
+    `denied_tools` are names of OpenClaw's tools; `*` means all. `trial_s` is the limit of a model call in seconds; None
+    keeps OpenClaw's default. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if the result is cached
+    (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's message if the command fails.
     """
     home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
     config = private_config(
@@ -266,7 +272,7 @@ async def make_template(
 
 
 async def _add_or_copy(home: PrivateHome, model: str, config: Json, *, cache: AddedCache | None) -> None:
-    """Make a state folder with this config, and the agent in it: as OpenClaw made it before, else with OpenClaw."""
+    """Create a state folder with this config and add the agent, from the cache if possible, else with OpenClaw."""
     await to_thread.run_sync(_begin_template, home, config)
     path = home.state_dir / "openclaw.json"
     if cache is not None and (added := await to_thread.run_sync(cache.read, config)) is not None:
@@ -286,8 +292,8 @@ def _begin_template(home: PrivateHome, config: Json) -> None:
     compiled = cache_dir() / "node-compile-cache"
     for folder in (home.state_dir, root / "tmp", root / "workspace", compiled):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # OpenClaw keeps compiled JavaScript under TMPDIR: the same for every slot and run, it saves seconds a trial.
-    # (NODE_COMPILE_CACHE would do too, but makes its launcher start a second Node.)
+    # OpenClaw caches compiled JavaScript under TMPDIR. Sharing that cache between slots and runs saves seconds per
+    # trial. (NODE_COMPILE_CACHE would work too, but makes OpenClaw's launcher start a second Node.)
     if not (root / "tmp" / compiled.name).is_symlink():
         (root / "tmp" / compiled.name).symlink_to(compiled)
     write_private(home.state_dir / "openclaw.json", json.dumps(config, indent=1))
@@ -295,14 +301,14 @@ def _begin_template(home: PrivateHome, config: Json) -> None:
 
 def _end_template(home: PrivateHome, config: Json, user: UserState) -> None:
     if user.dotenv:
-        # after the set-up, which needs no keys: for some of them 2026.9.6 asks npm for a plugin first (measured)
+        # After the setup, which needs no keys: with some of them set, 2026.9.6 first gets a plugin from npm (measured).
         write_private(home.state_dir / ".env", user.dotenv)
     if not user.logins:
-        # Nothing is in the databases that OpenClaw needs, and a turn that finds none is spared a dozen processes that
-        # look into them: a sixth of its CPU time on 2026.9.6 (measured).
+        # OpenClaw needs nothing from the databases here. Without them, a turn does not start a dozen processes that
+        # inspect them, which are a sixth of its CPU time (measured on 2026.9.6).
         for path in home.state_dir.rglob("*.sqlite*"):
             path.unlink()
-    # OpenClaw rewrote the config: keep what it added (the agent, migration marks), but our sections as they were
+    # OpenClaw rewrote the config: keep what it added (the agent, migration marks), and restore our own sections.
     config_path = home.state_dir / "openclaw.json"
     written = json.loads(config_path.read_text(encoding="utf-8"))
     agent_entry(written, home.agent_id)
@@ -310,7 +316,7 @@ def _end_template(home: PrivateHome, config: Json, user: UserState) -> None:
 
 
 async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, model: str, workspace: Path) -> None:
-    """Run `openclaw agents add`. Raises OpenClawError with what OpenClaw said when it fails."""
+    """Run `openclaw agents add`. Raises OpenClawError with OpenClaw's output if it fails."""
     args = ["agents", "add", agent_id, "--model", model, "--workspace", str(workspace), "--non-interactive"]
     done = await run_short(openclaw, args, env=env)
     if done.returncode != 0:
@@ -321,15 +327,15 @@ async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, m
 
 
 def said(done: subprocess.CompletedProcess[bytes], env: Mapping[str, str]) -> str:
-    """What OpenClaw said, without keys: it is cut, and shown."""
+    """Return OpenClaw's output with secrets masked, before callers truncate and show it."""
     return mask((done.stderr + done.stdout).decode("utf-8", "replace").strip(), known_secrets(env))
 
 
 async def _store_logins(home: PrivateHome, logins: Json) -> None:
-    """Put the user's auth profiles where this release keeps them.
+    """Store the user's auth profiles where this OpenClaw release keeps them.
 
-    OpenClaw itself stores a placeholder; the row it chose is then given the user's store. So no knowledge of
-    a release's tables is needed.
+    OpenClaw stores a placeholder key, and the value that contains it is then replaced with the user's profiles. So the
+    code need not know the tables of each release.
     """
     args = ["models", "auth", "--agent", "main", "paste-api-key", "--provider", "pinchbench"]
     done = await run_short(home.openclaw, args, env=home.env, stdin=PLACEHOLDER_KEY.encode() + b"\n")
@@ -373,7 +379,7 @@ def _json_columns(database: sqlite3.Connection) -> list[tuple[str, str]]:
 
 
 def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None = None) -> PrivateHome:
-    """A slot's home, made from the template at each `prepare`. Nothing is written yet."""
+    """Return a slot's home, which each `prepare` creates from the template. Writes nothing yet."""
     return PrivateHome(
         root=root,
         agent_id=template.agent_id,

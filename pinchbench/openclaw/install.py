@@ -1,4 +1,4 @@
-"""The managed install: OpenClaw from npm into the user's cache folder, with the Node.js that runs it."""
+"""Managed installs: OpenClaw from npm in the user's cache folder, with the Node.js that runs it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 TRIED_RELEASES = ("2026.6.5", "2026.9.6")
 DEFAULT_RELEASE = TRIED_RELEASES[-1]
-INSTALL_LIMIT_S = 900.0  # 650 MB over a slow line
+INSTALL_LIMIT_S = 900.0  # 650 MB over a slow connection
 STAGING = ".staging-"
-STALE_S = 24 * 3600.0  # far beyond INSTALL_LIMIT_S: nobody works in a staging folder of this age any more
+STALE_S = 24 * 3600.0  # far beyond INSTALL_LIMIT_S: no install still uses a staging folder of this age
 NETWORK_ERRORS = (
     "ENOTFOUND",
     "ECONNREFUSED",
@@ -43,13 +43,13 @@ RELEASE = re.compile(r"\d{4}\.\d{1,2}\.\d{1,3}(-[A-Za-z0-9.]+)?")
 
 
 def cache_dir() -> Path:
-    """Where managed installs lie: `$PINCHBENCH_CACHE`, else the user's cache folder."""
+    """Return the folder of managed installs: `$PINCHBENCH_CACHE`, else the user's cache folder."""
     chosen = os.environ.get("PINCHBENCH_CACHE")
     return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("pinchbench"))
 
 
 def managed(version: str) -> OpenClaw | None:
-    """Return the managed install of a release, None when it, or the Node.js for it, is not there."""
+    """Return the managed install of a release; None if the release or the Node.js for it is not installed."""
     root = cache_dir() / f"openclaw-{version}"
     program, node = root / "node_modules" / ".bin" / "openclaw", node_folder(cache_dir())
     if not (program.exists() and (node / "node").exists()):
@@ -58,23 +58,25 @@ def managed(version: str) -> OpenClaw | None:
 
 
 def installed() -> tuple[OpenClaw, ...]:
-    """The managed installs, newest release first."""
+    """Return the managed installs, newest release first."""
     versions = [path.name.removeprefix("openclaw-") for path in cache_dir().glob("openclaw-*")]
     found = map(managed, sorted(versions, key=release_key, reverse=True))
     return tuple(one for one in found if one is not None)
 
 
 def release_key(version: str) -> tuple[int, ...]:
-    """Order releases as numbers: 2026.10.1 comes after 2026.9.6."""
+    """Return a sort key that compares releases numerically: 2026.10.1 comes after 2026.9.6."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def install(version: str = DEFAULT_RELEASE) -> OpenClaw:
-    """Install a release and the Node.js for it, or return it at once when it is there. Blocks, for a minute or so.
+    """Install a release and the Node.js for it, unless they are installed already. Blocks for about a minute.
 
-    OpenClaw is installed in a staging folder that is renamed into place, so that a failure or a Ctrl-C leaves nothing
-    half-done; npm and all it started end with this call. Raises OpenClawError: a version that is not one, no network,
-    a cache that cannot be written, or npm's own error; in the main thread, RunInterruptedError at SIGTERM and SIGHUP.
+    OpenClaw is installed into a staging folder that is then renamed, so that a failure or Ctrl-C leaves no partial
+    install. npm and all processes it started have ended when this returns.
+
+    Raises OpenClawError if the version is not a release, the network is unavailable, the cache can't be written, or npm
+    fails. In the main thread, raises RunInterruptedError on SIGTERM and SIGHUP.
     """
     if not RELEASE.fullmatch(version):
         raise OpenClawError(f"{version!r} is not an OpenClaw release; they look like {DEFAULT_RELEASE}.")
@@ -94,17 +96,17 @@ def install(version: str = DEFAULT_RELEASE) -> OpenClaw:
 
 
 def _sweep(cache: Path) -> None:
-    """Remove the staging folders of installs that were killed before they could."""
+    """Remove the staging folders of installs that were killed before they could clean up."""
     for left in cache.glob(f"{STAGING}*"):
-        with suppress(OSError):  # another install sweeps too
+        with suppress(OSError):  # another install may remove it at the same time
             if time.time() - left.stat().st_mtime > STALE_S:
                 shutil.rmtree(left, ignore_errors=True)
 
 
 class _Interrupts:
-    """SIGINT, SIGTERM and SIGHUP as exceptions, which wait while something is being started (main thread only).
+    """Turns SIGINT, SIGTERM and SIGHUP into exceptions, which can be deferred while a process starts.
 
-    A signal that is ignored stays so: `nohup` means that an install outlives its terminal.
+    Only in the main thread. A signal that is ignored stays ignored: with `nohup`, an install outlives its terminal.
     """
 
     def __init__(self) -> None:
@@ -114,11 +116,11 @@ class _Interrupts:
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """Raise KeyboardInterrupt at SIGINT and RunInterruptedError at the others, for as long as the block."""
+        """Inside the block, raise KeyboardInterrupt on SIGINT and RunInterruptedError on SIGTERM and SIGHUP."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 usual = signal.getsignal(number)
-                # a handler of somebody else's for Ctrl-C is theirs; None is one that could not be put back
+                # keep a caller's own handler for Ctrl-C; None means a handler that could not be restored
                 if usual in {signal.SIG_IGN, None} or (
                     number is signal.SIGINT and usual is not signal.default_int_handler
                 ):
@@ -134,7 +136,7 @@ class _Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let a signal wait until the end of the block: what is being started there must not be lost."""
+        """Defer signals until the end of the block, so that a process started in it is not lost."""
         self._held = True
         try:
             yield
@@ -149,7 +151,7 @@ class _Interrupts:
             self._came = self._came or came
             return
         for one in self._usual:
-            signal.signal(one, signal.SIG_IGN)  # a second one must not break off the clearing away
+            signal.signal(one, signal.SIG_IGN)  # a second one must not interrupt the cleanup
         if came is signal.SIGINT:
             raise KeyboardInterrupt
         raise RunInterruptedError(
@@ -158,7 +160,7 @@ class _Interrupts:
 
 
 def node_folders(choice: str | None) -> tuple[Path, ...]:
-    """Return the folders that go first on the agent's PATH for the OpenClaw of `--openclaw`: a managed one's Node."""
+    """Return the folders to put first on the agent's PATH for the given `--openclaw`: the Node of a managed install."""
     is_managed = RELEASE.fullmatch(choice) is not None if choice is not None else shutil.which("openclaw") is None
     node = node_folder(cache_dir())
     return (node,) if is_managed and node.exists() else ()
@@ -181,14 +183,14 @@ def _stage(package: str, target: Path, probe: str, interrupts: _Interrupts) -> N
         try:
             stage.rename(target)
         except OSError:
-            if not target.exists():  # else somebody else installed the same at the same time
+            if not target.exists():  # otherwise another process has installed the same release meanwhile
                 raise
     finally:
         shutil.rmtree(stage, ignore_errors=True)
 
 
 def _npm_install(package: str, stage: Path, interrupts: _Interrupts) -> None:
-    # OpenClaw's install step writes to its state folder: the user's own must stay as it is
+    # OpenClaw's install script writes to its state folder; the user's own must not change
     env = {**os.environ, "OPENCLAW_STATE_DIR": str(stage / ".state"), "npm_config_update_notifier": "false"}
     node = node_folder(cache_dir())
     env["PATH"] = f"{node}:{env.get('PATH', os.defpath)}"
@@ -224,7 +226,7 @@ def _npm_install(package: str, stage: Path, interrupts: _Interrupts) -> None:
 def _run_to_its_end(
     argv: list[str], folder: Path, env: dict[str, str], interrupts: _Interrupts
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run npm in a session of its own, so that it can be killed with all it started, whatever ends the wait."""
+    """Run npm in its own session, so that it and all processes it started can be killed however the wait ends."""
     with ExitStack() as stack:
         with interrupts.held():
             process = stack.enter_context(
@@ -244,7 +246,7 @@ def _run_to_its_end(
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    if process.returncode is None:  # not waited for, so its id is nobody else's
+    if process.returncode is None:  # not yet reaped, so its id can't have been reused
         with suppress(ProcessLookupError, PermissionError):  # macOS: EPERM when it has just ended
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

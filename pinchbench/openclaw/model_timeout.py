@@ -1,4 +1,4 @@
-"""How long OpenClaw lets a call of the model be silent: as long as a trial may take (pure)."""
+"""Raises OpenClaw's limit on a silent model call to the time limit of a trial (pure)."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import re
 
 from pinchbench.openclaw.credentials import Json, merge
 
-# Left to itself, OpenClaw ends a call that says nothing for 120 s (300 s where the model is self-hosted), and makes it
-# again with another prompt. Its limits on whole turns are beyond ours as well (`command.turn_argv`).
+# By default, OpenClaw ends a call that is silent for 120 s (300 s for self-hosted models) and retries it with another
+# prompt. Its limits on whole turns are set higher than ours as well (`command.turn_argv`).
 MARGIN_S = 60
-LONGEST_S = 172_800.0  # OpenClaw's own limit of a turn, for trials whose limits are not known
-# What OpenClaw says of an entry for a provider that it does not bring itself (measured on 2026.6.5 and 2026.9.6)
+LONGEST_S = 172_800.0  # OpenClaw's own limit of a turn, for trials without a known time limit
+# OpenClaw's error for an entry without an address if its provider is not built in (measured on 2026.6.5 and 2026.9.6)
 NO_OVERLAY = "provider overlays without"
 
 
 def seconds(trial_s: float) -> int:
-    """The limit of a call for trials of at most `trial_s` seconds."""
+    """Return the limit of a model call in seconds, for trials of at most `trial_s` seconds."""
     return math.ceil(min(trial_s, LONGEST_S)) + MARGIN_S
 
 
 def with_model_timeout(config: Json, model: str, trial_s: float) -> Json:
-    """Let each call of the model take as long as a trial.
+    """Return the config with a limit that lets each model call take as long as a trial.
 
-    An entry for a provider that OpenClaw brings itself is only laid over what it knows: of what is sent, a header that tells
-    this limit is all that changes (measured for Anthropic, OpenAI and Google on 2026.6.5 and 2026.9.6, OpenRouter on
-    2026.6.5). Of others it wants to know the address as well (`NO_OVERLAY`).
+    For a provider that is built into OpenClaw, the entry only overrides this setting. In the requests to the model,
+    only a header with the limit changes (measured for Anthropic, OpenAI and Google on 2026.6.5 and 2026.9.6, for
+    OpenRouter on 2026.6.5). For other providers, OpenClaw also requires the address (`NO_OVERLAY`).
     """
     limit_s = seconds(trial_s)
     config = merge(config, {"agents": {"defaults": {"timeoutSeconds": limit_s}}})
@@ -40,7 +40,7 @@ def with_model_timeout(config: Json, model: str, trial_s: float) -> Json:
 
 
 def without_overlay(config: Json) -> Json:
-    """The config without entries that say nothing but the limit, for an OpenClaw that refuses them."""
+    """Return the config without provider entries that contain only the limit, for an OpenClaw that rejects them."""
     models = config.get("models")
     known = models.get("providers") if isinstance(models, dict) else None
     if not isinstance(models, dict) or not isinstance(known, dict):
@@ -54,7 +54,10 @@ def without_overlay(config: Json) -> Json:
 
 
 def _as_known(provider: str, known: Json) -> str:
-    """The name of a provider's entry: OpenClaw takes `OpenAI` and `z.ai` for `openai` and `zai`, and one entry only."""
+    """Return the name of a provider's existing entry, else `provider`.
+
+    OpenClaw treats `OpenAI` as `openai` and `z.ai` as `zai`, and uses only one entry.
+    """
     if provider in known:
         return provider
     return next((name for name in known if _plain(name) == _plain(provider)), provider)

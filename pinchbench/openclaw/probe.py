@@ -1,4 +1,4 @@
-"""Which OpenClaw a run uses, and what it can do."""
+"""Finds the OpenClaw that a run uses, and detects its version and features."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervi
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-SHORT_GRACE_S = 2.0  # a command that reads or writes a config ends at once
-# as it is printed, kept and compared: whatever else a program says, no control character and no endless number
+SHORT_GRACE_S = 2.0  # a command that reads or writes a config exits quickly
+# Printed, stored and compared, so it must not match control characters or numbers of unlimited length.
 VERSION = re.compile(rb"\d{4}\.\d{1,4}\.\d{1,9}(?!\d)[0-9A-Za-z.+_-]{0,40}")
 SHORT_LIMIT_S = 120.0  # `--version` and the like take 1 to 9 CPU-seconds; a loaded machine multiplies that
 
 
 async def find_openclaw(choice: str | None) -> OpenClaw:
-    """Find the OpenClaw of `--openclaw`: a path, a release, or None for the one on PATH, else the newest managed.
+    """Find the OpenClaw given by `--openclaw`: a path, a release, or None for the one on PATH, else the newest managed.
 
-    Raises OpenClawError when it is not there, does not run, or needs another Node.
+    Raises OpenClawError if it is missing, does not run, or needs another Node.
     """
     return await _with_version(locate_openclaw(choice))
 
 
 def locate_openclaw(choice: str | None) -> OpenClaw:
-    """Find it as `find_openclaw` does, without running it: the version of one that is not managed is empty."""
+    """Find OpenClaw like `find_openclaw`, but without running it, so the version is empty unless it is managed."""
     if choice is None:
         if (found := shutil.which("openclaw")) is not None:
             return OpenClaw(program=Path(found), version="")
@@ -90,13 +90,13 @@ async def _with_version(found: OpenClaw) -> OpenClaw:
 
 
 def read_version(output: bytes) -> str:
-    """The release that `openclaw --version` names, such as `2026.9.6` or `2026.9.6-beta.1`; empty when it names none."""
+    """Return the release in the output of `openclaw --version`, such as `2026.9.6-beta.1`; empty if there is none."""
     found = VERSION.search(output)
     return found.group().decode("ascii") if found is not None else ""
 
 
 async def node_version(found: OpenClaw) -> str:
-    """The release of the Node that runs this OpenClaw; empty when it can't be told."""
+    """Return the version of the Node that runs this OpenClaw; empty if it can't be determined."""
     with suppress(OSError, TimeoutError), fail_after(SHORT_LIMIT_S):
         path = found.path(os.environ.get("PATH", os.defpath))
         node = await to_thread.run_sync(partial(shutil.which, "node", path=path)) or "node"
@@ -106,7 +106,7 @@ async def node_version(found: OpenClaw) -> str:
 
 
 def release_warning(version: str) -> str:
-    """One sentence when a release is newer than those tried; empty otherwise."""
+    """Return a warning if a release is newer than the tested ones, else an empty string."""
     if release_key(version)[:3] > release_key(TRIED_RELEASES[-1])[:3]:
         return (
             f"OpenClaw {version} is newer than the releases this program was tried with"
@@ -116,8 +116,8 @@ def release_warning(version: str) -> str:
 
 
 async def ask_message_file(found: OpenClaw) -> OpenClaw:
-    """Find out whether `openclaw agent` takes `--message-file`. Costs some CPU-seconds: only for long prompts."""
-    async with _short_lived_folder() as state:  # help, too, opens OpenClaw's state
+    """Return `found` with `message_file` set. Runs OpenClaw for some CPU-seconds, so use it only for long prompts."""
+    async with _short_lived_folder() as state:  # even `--help` opens OpenClaw's state
         path = found.path(os.environ.get("PATH", os.defpath))
         env = {**os.environ, "PATH": path, "OPENCLAW_STATE_DIR": str(state)}
         env["OPENCLAW_CONFIG_PATH"] = str(state / "openclaw.json")
@@ -128,11 +128,10 @@ async def ask_message_file(found: OpenClaw) -> OpenClaw:
 async def run_short(
     found: OpenClaw, args: Sequence[str], *, env: Mapping[str, str], stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a short OpenClaw command to its end, in `env`, without a check of its exit code.
+    """Run a short OpenClaw command with the environment `env`, and return its output and unchecked exit code.
 
-    Under a guardian of its own, as an agent is: it and everything it started is dead when this returns or is
-    cancelled, and when the runner dies. Raises OpenClawError when it can't be started or takes longer than
-    `SHORT_LIMIT_S`.
+    It runs under a guardian, like an agent: it and all processes it started are dead when this returns or is cancelled,
+    and when the runner dies. Raises OpenClawError if it can't be started or takes longer than `SHORT_LIMIT_S`.
     """
     command = " ".join(["openclaw", *args])
     async with _short_lived_folder() as folder:
@@ -159,10 +158,10 @@ async def run_short(
 
 @asynccontextmanager
 async def _short_lived_folder() -> AsyncGenerator[Path]:
-    """A temporary folder that goes with the block."""
+    """Create a temporary folder that is removed at the end of the block."""
     folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="pinchbench-")))
     try:
         yield folder
     finally:
-        with CancelScope(shield=True):  # it is small
+        with CancelScope(shield=True):  # short: the folder is small
             await to_thread.run_sync(remove_folder, folder)

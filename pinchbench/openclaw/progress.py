@@ -1,4 +1,4 @@
-"""What a trial's turns have come to so far, and who wants to know."""
+"""The progress of a trial's turns, and the callbacks that report it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ WAITING = "waiting for the model"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watch:
-    """Who wants to know while a trial runs. Calls are made on the event loop and must return at once.
+    """Callbacks for the progress of a trial. They are called on the event loop and must not block.
 
-    `activity` gets one line on what the agent does or waits for, and the usage of the trial so far; `output` gets the name
-    of the stream (`stdout`, `stderr`) and a line. `rate_limited` is called for each model call that the provider
-    refused as too many, also while OpenClaw tries again by itself; `retrying` for each call that OpenClaw will make again.
+    Attributes:
+        activity: called with a line about what the agent is doing or waiting for, and the trial's usage so far.
+        output: called with the name of the stream (`stdout` or `stderr`) and a line.
+        rate_limited: called for each model call that the provider rejected as too many requests, including calls that
+            OpenClaw retries itself.
+        retrying: called for each call that OpenClaw is about to retry.
     """
 
     activity: Callable[[str, Usage], None] | None = None
@@ -44,7 +47,7 @@ class Watch:
 
 @dataclass(slots=True)
 class Session:
-    """One session of the trial, followed live across its turns. `begun`: the model was asked for the first time."""
+    """One session of the trial, read live across its turns. `begun` is true once the model was first called."""
 
     id: str
     store: AnyStore
@@ -54,12 +57,20 @@ class Session:
 
 @dataclass(slots=True)
 class Progress:
-    """What the turns of a trial have come to so far.
+    """The state of a trial's turns so far.
 
-    `before` is what the transcript of the running turn's session said before it; `answered_at` the clock time of its
-    final answer, while that is the last word. `complaints` are those of the running turn; `refused` counts the calls that
-    earlier turns complained of as too many, `told` those that the watcher has heard of. `log` is the trial's part of its
-    gateway's log, which comes through `listener`; None without a gateway.
+    Attributes:
+        watch: the callbacks to call.
+        complaints: the errors that the running turn has reported.
+        refused: the number of rate-limited calls that earlier turns reported.
+        told: the number of rate-limited calls that `watch` was notified of.
+        ends: how the processes of the finished turns ended.
+        ran: the working time of each finished turn, in seconds.
+        before: the facts of the current session's transcript before the running turn.
+        answered_at: the event loop time of the running turn's final answer; None if there is none, or if more followed.
+        lingered: whether the agent was stopped because it had answered but did not exit.
+        log: the trial's part of the gateway's log.
+        listener: receives the records of the gateway's log; None without a gateway.
     """
 
     watch: Watch
@@ -76,19 +87,19 @@ class Progress:
     listener: Listener | None = None
 
     def begin_session(self, session_id: str, store: AnyStore) -> None:
-        """Take a session that begins with the next turn."""
+        """Add a session that begins with the next turn."""
         self.sessions.append(Session(session_id, store))
         if self.listener is not None:
             self.listener.expect_session(session_id)
 
     def begin_turn(self) -> None:
-        """Forget what only the turn before is about."""
+        """Reset the state of the previous turn."""
         self.before, self.answered_at, self.lingered = self.sessions[-1].reader.facts, None, False
         self.refused += self.complaints.rate_limits
         self.complaints = ComplaintReader()
 
     def output(self, path: Path, line: str) -> None:
-        """Take a line of stdout or stderr."""
+        """Process a line of stdout or stderr."""
         if path.stem == "stderr":
             with self._hearing():
                 self.complaints.feed(line, time.time())
@@ -96,14 +107,14 @@ class Progress:
             self.watch.output(path.stem, line)
 
     def logged(self, record: LogRecord) -> None:
-        """Take a record of the gateway's log."""
+        """Process a record of the gateway's log."""
         self.log.add(record)
         with self._hearing():
             self.complaints.feed_log(record.text, record.at)
 
     @contextmanager
     def _hearing(self) -> Iterator[None]:
-        """Tell the watcher of what the block adds to the complaints."""
+        """Notify the callbacks of rate limits and retries that the block adds to the complaints."""
         complaints = self.complaints
         refused, retry = complaints.rate_limits, complaints.retry
         yield
@@ -113,7 +124,7 @@ class Progress:
             self.watch.retrying(complaints.retry)
 
     def event(self, session: Session, line: bytes) -> None:
-        """Take a line of the transcript."""
+        """Process a line of the transcript."""
         reader = session.reader
         calls, refused = reader.usage.requests, reader.rate_limits
         events = reader.feed(line)
@@ -129,7 +140,7 @@ class Progress:
                 self.watch.activity(what, self.usage())
 
     async def read_on(self, session: Session) -> int:
-        """Take what is new in a session. Return how many bytes that was, newlines included."""
+        """Process the new events of a session. Return their size in bytes, including newlines."""
         lines = await session.store.poll()
         if not session.begun and (lines or session.store.is_locked()):
             session.begun = True
@@ -140,15 +151,15 @@ class Progress:
         return sum(map(len, lines)) + len(lines)
 
     def usage(self) -> Usage:
-        """What all sessions have used so far."""
+        """Return the usage of all sessions so far."""
         first, *others = (session.reader.usage for session in self.sessions)
         return sum(others, first)
 
     def rate_limits(self) -> int:
-        """How many calls were refused as too many.
+        """Return how many calls the provider rejected as too many requests.
 
-        Of one that OpenClaw gave up on, transcript and stderr both tell; of one that it retried, only stderr does, and
-        nobody but the transcript where a gateway makes the calls.
+        A call that OpenClaw gave up on is reported in both the transcript and stderr, one that it retried only on
+        stderr. If a gateway makes the calls, stderr reports neither.
         """
         written = sum(session.reader.rate_limits for session in self.sessions)
         return max(written, self.refused + self.complaints.rate_limits)
@@ -161,22 +172,22 @@ class Progress:
         self.told = max(self.told, count)
 
     def note(self, end: ProcessEnd, began: float) -> None:
-        """Take the end of a turn that began at this clock time."""
-        # an agent that was waited for after its answer has not worked meanwhile
+        """Record the end of a turn that began at the event loop time `began`."""
+        # the time in which a process did not exit after its answer is not working time
         waited = self.answered_at is not None and end.reason in (EndReason.STOPPED, EndReason.TIMED_OUT)
         self.ran.append((self.answered_at or began) - began if waited else end.ran_s)
         self.ends.append(end)
 
     def ran_s(self) -> float:
-        """How many seconds the agent has worked."""
+        """Return how long the agent has worked, in seconds."""
         return sum(self.ran)
 
     def answered(self, facts: TranscriptFacts) -> bool:
-        """Whether the running turn, and not an earlier one, ends in an answer."""
+        """Return whether the running turn, not an earlier one, ends with an answer."""
         return facts.answered and facts.user_messages > self.before.user_messages
 
     def last_turn(self, facts: TranscriptFacts | None) -> LastTurn:
-        """What `facts`, those of the last session, say about its last turn; None: it has no transcript."""
+        """Return the facts of the last turn from those of the last session, which are None without a transcript."""
         if facts is None:
             return LastTurn(found=False)
         return LastTurn(
@@ -187,16 +198,16 @@ class Progress:
         )
 
     def tools(self) -> frozenset[str]:
-        """The names of all tools that were called."""
+        """Return the names of all tools that were called."""
         return frozenset().union(*(session.reader.facts.tools for session in self.sessions))
 
     def finished(self) -> bool:
-        """Whether the last turn's process has come to its end by itself, and well, and all it did could be read."""
+        """Return whether the last turn's process exited with code 0 and all transcripts were read undamaged."""
         read = all(one.reader.facts.events and not one.reader.facts.damaged for one in self.sessions)
         ended = bool(self.ends) and self.ends[-1].reason is EndReason.EXITED and self.ends[-1].exit_code == 0
         return ended and read
 
     def goes_on(self) -> bool:
-        """Whether the last turn ended so that the next one makes sense."""
+        """Return whether the last turn ended in a way that allows the next one to run."""
         last = self.ends[-1]
         return self.lingered or (last.reason is EndReason.EXITED and last.exit_code == 0)

@@ -1,4 +1,4 @@
-"""OpenClaw in the place of this process, for a user who runs it by hand."""
+"""Replaces this process with OpenClaw, for users who run it in a shell."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def replace_process(version: str | None, arguments: Sequence[str]) -> NoReturn:
-    """Become a managed release of OpenClaw, or without a version the one that runs use, with its own Node first on PATH.
+    """Replace this process with a managed release of OpenClaw, or, if `version` is None, the one that runs use.
 
-    Raises OpenClawError when it is not there or can't be started.
+    OpenClaw's own Node is first on PATH. Raises OpenClawError if OpenClaw is missing or can't be started.
     """
     if version is not None and not RELEASE.fullmatch(version):
         raise OpenClawError(f"{version!r} is not an OpenClaw release; they look like {DEFAULT_RELEASE}.")
@@ -26,7 +26,7 @@ def replace_process(version: str | None, arguments: Sequence[str]) -> NoReturn:
     env = {**os.environ, "PATH": openclaw.path(os.environ.get("PATH", os.defpath))}
     sys.stdout.flush()
     sys.stderr.flush()
-    # Python ignores it, and what is ignored stays so in the program that takes its place
+    # Python ignores SIGPIPE, and ignored signals stay ignored after exec
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execve(openclaw.program, [str(openclaw.program), *arguments], env)  # noqa: S606 - no shell is wanted

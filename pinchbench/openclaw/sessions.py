@@ -1,4 +1,4 @@
-"""Session stores of OpenClaw, JSONL files and SQLite, behind one Protocol."""
+"""OpenClaw's session stores, JSONL files and SQLite, behind one Protocol."""
 
 from __future__ import annotations
 
@@ -19,43 +19,42 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-MAX_EVENT_BYTES = (
-    8 * 1024 * 1024
-)  # of one that is read, more than any picture; a longer one is kept, and counts as damage
-HEAD_BYTES = 16 * 1024  # of a longer one: enough to tell what it was
-MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # of one that is kept: a few packed bytes may stand for terabytes
+MAX_EVENT_BYTES = 8 * 1024 * 1024  # larger than any picture; a longer event is copied, but counts as damaged
+HEAD_BYTES = 16 * 1024  # how much of a longer event is returned: enough to identify it
+MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # per event that is copied: a few compressed bytes can expand to terabytes
 READ_BYTES = 256 * 1024
-LOOKS_AT_ONCE = 40  # at a line without an end, 256 KiB each: more than `MAX_EVENT_BYTES`
+LOOKS_AT_ONCE = 40  # reads of 256 KiB per poll within an unfinished line: together more than `MAX_EVENT_BYTES`
 ROWS_AT_ONCE = 200
-PAGE_BYTES = 1024 * 1024  # of events, unless one alone is longer: a few rows may stand for gigabytes
-MAX_STEPS = 200_000_000  # of SQLite's machine for one page, some seconds: a view may have rows without end
-GLANCE_STEPS = 100_000  # of the same, a millisecond or two
-GLANCE_BYTES = 8 * 1024 * 1024  # of a WAL, which is in memory, and bounds what a commit has added; OpenClaw's has 4 MiB
-CACHE_KIB = 256  # of pages, of which no look needs many: SQLite would keep 2 MiB a slot
-GLANCE_READ_BYTES = 16 * 1024  # of events: more is read in a thread from then on
+PAGE_BYTES = 1024 * 1024  # events per page, unless a single one is longer: a few rows can expand to gigabytes
+MAX_STEPS = 200_000_000  # SQLite VM instructions per page, some seconds: a view may produce endless rows
+GLANCE_STEPS = 100_000  # SQLite VM instructions, 1 to 2 ms
+GLANCE_BYTES = 8 * 1024 * 1024  # size of a WAL that is in memory and limits the newly added data; OpenClaw's is 4 MiB
+CACHE_KIB = 256  # page cache per connection: reads need few pages, and SQLite's default is 2 MiB
+GLANCE_READ_BYTES = 16 * 1024  # after a larger read, the next one runs in a thread
 BUSY_S = 2.0  # how long a reader waits for a writer's lock
-UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the words of an error may quote a damaged schema
-SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it, an fsync later at most
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # an error message may quote undecodable text of a damaged schema
+SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it: at most the duration of an fsync
 
 
 class SessionStore(Protocol):
-    """Where one session's events lie. Events are raw JSON lines without a newline."""
+    """The store of one session's events. An event is a raw JSON line without its newline."""
 
     async def poll(self) -> list[bytes]:
-        """Return what is new since the last poll; empty when nothing is. Cancellation loses nothing."""
+        """Return the events added since the last poll. No event is lost on cancellation."""
 
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
-        """Read all events from the beginning, None when the session is not in this store. Blocks; memory stays bounded.
+        """Iterate over all events from the beginning; None if the session is not in this store. Blocks.
 
-        Each is written to `copy` whole, with a newline. Of one that is longer than `MAX_EVENT_BYTES` only the head is given.
+        Each event is written to `copy` in full, followed by a newline. Of an event longer than `MAX_EVENT_BYTES`, only
+        the first `HEAD_BYTES` are yielded, so that memory use stays bounded.
         """
 
     async def close(self) -> None:
-        """Let go of open files."""
+        """Close open files."""
 
 
 class JsonlStore:
-    """A session as OpenClaw up to 2026.7 keeps it: one file, one event a line."""
+    """A session as OpenClaw up to 2026.7 stores it: one file, with one event per line."""
 
     def __init__(self, path: Path) -> None:
         """`path` need not exist yet."""
@@ -64,7 +63,7 @@ class JsonlStore:
         self._splitter = _splitter()
 
     async def poll(self) -> list[bytes]:
-        """Return the lines finished since the last poll. Within a long line it reads on."""
+        """Return the lines completed since the last poll. Continues to read within a long line."""
         for _ in range(LOOKS_AT_ONCE):
             data = await self._follower.read()
             lines = [line.data for line in self._splitter.feed(data)]
@@ -73,7 +72,7 @@ class JsonlStore:
         return []
 
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
-        """Read the whole file; its unfinished last line included."""
+        """Iterate over the whole file, including an unfinished last line."""
         return read_lines(self._path, copy) if self._path.is_file() else None
 
     async def close(self) -> None:
@@ -82,7 +81,7 @@ class JsonlStore:
 
 
 def read_lines(path: Path, copy: BinaryIO | None = None) -> Iterator[bytes]:
-    """The lines of a transcript's file, as `SessionStore.lines` gives them. Blocks. Raises OSError."""
+    """Iterate over the lines of a transcript file, as in `SessionStore.lines`. Blocks. Raises OSError."""
     splitter = _splitter()
     with path.open("rb") as file:
         while chunk := file.read(READ_BYTES):
@@ -106,10 +105,11 @@ class _Row(NamedTuple):
 
 
 class SqliteStore:
-    """A session as OpenClaw from 2026.8 on keeps it: rows of `transcript_events`, one event a row.
+    """A session as OpenClaw since 2026.8 stores it: the table `transcript_events`, with one event per row.
 
-    Opened read-only. No transaction is open between looks, so that the agent's own writing and checkpoints are never in
-    the way; the database itself stays open while it changes, since opening it takes thirty times as long as a look.
+    The database is opened read-only. No transaction is open between reads, so that the agent's own writes and
+    checkpoints are not blocked. The connection stays open while the database changes, since opening it takes thirty
+    times as long as a read.
     """
 
     def __init__(self, database: Path, session_id: str) -> None:
@@ -125,10 +125,10 @@ class SqliteStore:
         self._kept_files: tuple[int, ...] = ()
 
     async def poll(self) -> list[bytes]:
-        """Return the rows added since the last poll. A look at a database that has been still costs two `stat`s."""
+        """Return the rows added since the last poll. Costs two `stat` calls if the database has not changed."""
         stamp = (*_stat(self._database), *_stat(f"{self._database}-wal"))
         if not any(stamp[:3]):
-            return []  # this agent has no database
+            return []  # the agent has no database yet
         if stamp != self._stamp:
             self._stamp, self._changed_at, self._settled = stamp, current_time(), False
         if self._settled:
@@ -144,12 +144,15 @@ class SqliteStore:
             self._let_go()
         if rows:
             self._seen = rows[-1].seq
-        # then there may be more, and the event loop has its turn in between
+        # After a large read there may be more: the next one runs in a thread.
         self._is_behind = sum(len(row.event) for row in rows) > GLANCE_READ_BYTES
         return [row.event for row in rows]
 
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
-        """Read all rows, some hundred or a megabyte at a time. Raises OSError when only a part can be read."""
+        """Iterate over all rows, read in pages of `ROWS_AT_ONCE` or `PAGE_BYTES`.
+
+        Raises OSError if the database becomes unreadable in between.
+        """
         first = self._fetch(-1)
         return self._pages(first, copy) if first else None
 
@@ -170,7 +173,7 @@ class SqliteStore:
         return OSError(f"{self._database} could not be read to its end")
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Close the database connection."""
         self._let_go()
 
     def _let_go(self) -> None:
@@ -179,14 +182,17 @@ class SqliteStore:
             kept.close()
 
     def _files(self) -> tuple[int, ...]:
-        """What a database that is kept open depends on: the memory that its users share is a file that anyone can cut."""
+        """Return the identities of the files that an open connection depends on.
+
+        These include the shared-memory file, which other processes can replace or truncate.
+        """
         shared, _, size = _stat(f"{self._database}-shm")
         return self._stamp[0], shared, size
 
     def _glance(self) -> list[_Row] | None:
-        """What is new, read at once: what was just committed is in memory, and a thread takes ten times as long.
+        """Read the new rows without a thread, which would be ten times slower.
 
-        None when that may take longer, or can't be done.
+        Just committed rows are in memory. Returns None if the read may take longer or fails.
         """
         if self._kept is None or not 0 < self._stamp[-1] <= GLANCE_BYTES or self._files() != self._kept_files:
             return None
@@ -196,7 +202,10 @@ class SqliteStore:
             return None
 
     def _look(self, after: int) -> list[_Row] | None:
-        """The same for all else; keeps the database open."""
+        """Open the database anew, read the rows after `after`, and keep the connection. Blocks.
+
+        Returns None if the database can't be read now.
+        """
         self._let_go()
         if not self._database.is_file():
             return []
@@ -210,7 +219,7 @@ class SqliteStore:
                 database.set_progress_handler(lambda: 1, GLANCE_STEPS)
                 stack.pop_all()
         except UNREADABLE:
-            # being created, migrated or checkpointed, or another release's table: the next look tells
+            # being created, migrated or checkpointed, or another release's schema: the next poll tries again
             return None
         self._kept, self._kept_files = database, files
         return rows
@@ -225,7 +234,7 @@ class SqliteStore:
             return None
 
     def _whole(self, after: int) -> Iterator[bytes]:
-        """The pieces of the next event, however long it is."""
+        """Yield the next event in pieces, for events longer than `MAX_EVENT_BYTES`."""
         try:
             with closing(self._open()) as database:
                 yield from _long_event(database, self._session_id, after)[1]
@@ -234,9 +243,9 @@ class SqliteStore:
 
     def _open(self) -> sqlite3.Connection:
         uri = f"{self._database.as_uri()}?mode=ro"
-        # looks take turns, in whichever thread is free
+        # reads never overlap, but may run in different threads
         database = sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
-        database.text_factory = bytes  # text that is no UTF-8 must not hide the whole session
+        database.text_factory = bytes  # invalid UTF-8 must not make the whole session unreadable
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EVENT_BYTES)
         database.set_progress_handler(lambda: 1, MAX_STEPS)
         return database
@@ -244,7 +253,7 @@ class SqliteStore:
 
 def _stat(path: Path | str) -> tuple[int, int, int]:
     try:
-        info = os.stat(path)  # noqa: PTH116 - microseconds, called ten times a second and slot
+        info = os.stat(path)  # noqa: PTH116 - takes microseconds, called ten times a second per slot
     except OSError:
         return 0, 0, 0
     return info.st_ino, info.st_mtime_ns, info.st_size
@@ -261,7 +270,7 @@ def _page(database: sqlite3.Connection, session_id: str, after: int) -> list[_Ro
             ) as rows:
                 return _some(rows)
         except sqlite3.DataError:
-            continue  # one of them is longer than what is read
+            continue  # one of them is longer than `MAX_EVENT_BYTES`
     seq, pieces = _long_event(database, session_id, after)
     with closing(pieces):
         return [_Row(seq, next(pieces, b"")[:HEAD_BYTES], is_cut=True)]
@@ -282,20 +291,23 @@ def _some(rows: Iterable[tuple[int, object, object]]) -> list[_Row]:
 
 def _event(text: object, packed: object) -> bytes:
     data = text if isinstance(text, bytes) else _unpacked(packed) if isinstance(packed, bytes) else b""
-    # one event is one line: JSON may be written on several, its strings can't hold a raw newline
+    # One event must be one line. JSON may span several, but its strings can't contain a raw newline.
     return data.replace(b"\n", b" ")
 
 
 def _unpacked(packed: bytes) -> bytes:
     try:
-        # a stream, because `decompress` believes whatever size a frame states
+        # a stream, because `decompress` trusts the size that a frame declares
         return zstandard.ZstdDecompressor().stream_reader(packed).read(MAX_EVENT_BYTES + 1)
     except zstandard.ZstdError:
         return packed
 
 
 def _long_event(database: sqlite3.Connection, session_id: str, after: int) -> tuple[int, Generator[bytes]]:
-    """The number of the next event, and its pieces: from the file, or from memory where a table's rows have no numbers."""
+    """Return the sequence number of the next event, and an iterator over its pieces.
+
+    The pieces are read from the database file, or from memory if the table has no row ids.
+    """
     which = (session_id, after, 1)
     file: BinaryIO | sqlite3.Blob
     try:
@@ -327,20 +339,20 @@ def _pieces(file: BinaryIO | sqlite3.Blob, *, is_packed: bool) -> Generator[byte
                 left -= len(data)
         except zstandard.ZstdError:
             if left < MAX_UNPACKED_BYTES:
-                return  # damaged: this much could be unpacked
+                return  # damaged: what could be decompressed has been yielded
             file.seek(0)
             while data := file.read(READ_BYTES):
                 yield data.replace(b"\n", b" ")
 
 
 class AnyStore:
-    """Whichever of the two stores an agent turns out to use for a session.
+    """A session in either of the two stores.
 
-    Which one is decided by what is there, never by the release's number.
+    Which one an agent uses is detected from the files that exist, not from the release.
     """
 
     def __init__(self, state_dir: Path, agent_id: str, session_id: str) -> None:
-        """Look for the session of `agent_id` under OpenClaw's `state_dir`."""
+        """Use the session of `agent_id` below OpenClaw's `state_dir`; nothing is opened yet."""
         agent = state_dir / "agents" / agent_id
         self._lock = agent / "sessions" / f"{session_id}.jsonl.lock"
         self._stores: dict[str, SessionStore] = {
@@ -350,7 +362,7 @@ class AnyStore:
         self._followed: tuple[SessionStore, ...] = tuple(self._stores.values())
 
     async def poll(self) -> list[bytes]:
-        """Return what is new in either store; from the first lines on, in the one that had them."""
+        """Return the new events of either store. After the first events, only their store is polled."""
         for store in self._followed:
             if lines := await store.poll():
                 self._followed = (store,)
@@ -358,22 +370,22 @@ class AnyStore:
         return []
 
     def is_locked(self) -> bool:
-        """Whether OpenClaw works on a session in a file. A look costs one `stat`.
+        """Return whether OpenClaw has locked a session that it stores in a file. Costs one `stat` call.
 
-        2026.6.5 locks it some 20 ms before it asks the model, and writes what was asked only with the first reply
+        2026.6.5 locks it about 20 ms before it calls the model, and writes the prompt only with the first reply
         (measured).
         """
         return _stat(self._lock)[0] != 0
 
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
-        """Read all events; None when neither store knows the session."""
+        """Iterate over all events; None if neither store contains the session. Blocks."""
         return next((lines for store in self._stores.values() if (lines := store.lines(copy)) is not None), None)
 
     def kind(self) -> str:
-        """`jsonl`, `sqlite`, or empty while the session is in neither."""
+        """Return `jsonl`, `sqlite`, or an empty string if neither store contains the session. Blocks."""
         return next((kind for kind, store in self._stores.items() if store.lines() is not None), "")
 
     async def close(self) -> None:
-        """Let go of open files."""
+        """Close open files."""
         for store in self._stores.values():
             await store.close()

@@ -1,4 +1,4 @@
-"""Agents in the user's own OpenClaw, pointed at each trial's workspace; turns go through the user's gateway."""
+"""Agents in the user's own OpenClaw, whose turns go through the user's gateway."""
 
 from __future__ import annotations
 
@@ -29,20 +29,23 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.gateway_log import GatewayLog
     from pinchbench.process.supervise import Leftover
 
-# From here on OpenClaw remembers what a workspace's link led to, and refuses one that leads elsewhere now (measured).
+# Since this release, OpenClaw remembers the target of a linked workspace and refuses a changed one (measured).
 REMEMBERS_SINCE = (2026, 9)
-# Older ones remember, in a file of this folder that is named by the path, that a workspace had files, and refuse it when it
-# is empty soon after (measured with 2026.6.5, whose error names the file as what to remove when that is meant).
+# Older releases record in this folder, in a file named after the workspace's path, that a workspace had files, and
+# refuse it if it is empty soon after (measured on 2026.6.5, whose error says to remove that file if this is intended).
 ATTESTATIONS = "workspace-attestations"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedHome:
-    """The user's own OpenClaw, as the seed document describes it; turns go through the user's gateway.
+    """The user's own OpenClaw, as in PinchBench's own runner; turns go through the user's gateway.
 
-    The agent's configured workspace is `link`, a symbolic link that is re-pointed before each trial; what OpenClaw remembers
-    of the workspace behind it before is forgotten then. Where OpenClaw refuses a link (`REMEMBERS_SINCE`), the config names each trial's workspace in turn; the gateway takes that over by itself, and
-    nothing tells when: `changes` is held while the config is written, and by nobody else of the run.
+    The agent's configured workspace is `link`, a symbolic link that is changed before each trial; OpenClaw's record of
+    the previous workspace is removed at the same time.
+
+    Releases since `REMEMBERS_SINCE` refuse a changed link. With them, each trial's workspace is written to the config,
+    which the gateway reloads without reporting when. `changes` is held while the config is written; all slots of a run
+    share it.
     """
 
     agent_id: str
@@ -54,25 +57,28 @@ class SharedHome:
 
     @property
     def log(self) -> GatewayLog | None:
-        """The user's own gateway is nobody else's affair."""
+        """None: the log of the user's own gateway is not read."""
         return None
 
     @property
     def local(self) -> bool:
-        """The seed's command line: through the gateway."""
+        """False: turns go through the user's gateway, as in PinchBench's own runner."""
         return False
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The user's environment as it is, with OpenClaw's own Node first on PATH."""
+        """The user's unchanged environment, except that OpenClaw's own Node is first on PATH."""
         return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
 
     def place(self, workspace: Path, attempt: int) -> Path:
-        """Another one for each attempt where OpenClaw remembers workspaces."""
+        """Return a separate workspace for each attempt if OpenClaw remembers workspaces, else `workspace`."""
         return workspace if self.changes is None else later_place(workspace, attempt)
 
     async def prepare(self, workspace: Path) -> None:
-        """Point the link at `workspace`, atomically, or name it in the config. Raises OpenClawError when that fails."""
+        """Make `workspace` the agent's workspace: by atomically replacing the link, or in the config.
+
+        Raises OpenClawError if the config can't be changed.
+        """
         if self.changes is not None:
             async with self.changes:
                 await self._name_in_config(workspace)
@@ -85,7 +91,7 @@ class SharedHome:
 
     @property
     def _attestation(self) -> Path:
-        """Where OpenClaw remembers that the workspace behind this home's own link had files."""
+        """The file in which OpenClaw records that this home's workspace had files."""
         name = hashlib.sha256(str(self.link.absolute()).encode()).hexdigest()
         return self.state_dir / ATTESTATIONS / f"{name}.attested"
 
@@ -98,7 +104,7 @@ class SharedHome:
             )
 
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """Nothing of the user's own gateway is touched."""
+        """Do nothing: processes of the user's own gateway are not touched."""
         del workspace, tools, finished
         return ()
 
@@ -106,12 +112,14 @@ class SharedHome:
 async def ensure_shared(
     openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str], changes: Lock
 ) -> SharedHome:
-    """Make sure the user's OpenClaw has this slot's agent, with `link` as its workspace.
+    """Ensure that the user's OpenClaw has this slot's agent, with `link` as its workspace, and return its home.
 
-    An agent that existed before is kept and pointed at `link` with `openclaw config set`; where the config will name each
-    trial's workspace, that is done before each trial, under `changes`, which all slots of a run share. Not for concurrent use:
-    OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's words, and when the agent that
-    existed runs another model.
+    The workspace of an existing agent is changed to `link` with `openclaw config set`. With releases that need each
+    trial's workspace in the config, this happens before each trial instead, under `changes`, which all slots of a run
+    share.
+
+    Must not be called concurrently: OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's
+    message if a command fails, or if the existing agent uses another model.
     """
     remembers = release_key(openclaw.version)[: len(REMEMBERS_SINCE)] >= REMEMBERS_SINCE
     home = SharedHome(
@@ -125,7 +133,7 @@ async def ensure_shared(
     agents = await _list_agents(openclaw, home.env)
     existing = next((one for one in agents if one.get("id") == home.agent_id), None)
     if existing is None:
-        # `agents add` wants to make the folder itself; the link takes its place after that
+        # `agents add` creates the folder itself; the link replaces it afterwards
         await add_agent(openclaw, home.env, home.agent_id, model, link)
         await to_thread.run_sync(_make_room, link)
         return home
@@ -136,7 +144,7 @@ async def ensure_shared(
 
 
 def _check_model(agent: Json, home: SharedHome, model: str) -> None:
-    """Refuse an agent of another model: the results would name a model that never ran."""
+    """Reject an agent with another model, since the results would name a model that never ran."""
     listed = agent.get("model")
     if isinstance(listed, str) and listed and listed != model:
         raise OpenClawError(
@@ -147,7 +155,7 @@ def _check_model(agent: Json, home: SharedHome, model: str) -> None:
 
 def _make_room(link: Path) -> None:
     if link.is_dir() and not link.is_symlink():
-        shutil.rmtree(link)  # made a moment ago by `agents add`, below this run's own folder
+        shutil.rmtree(link)  # just created by `agents add`, in this run's own folder
 
 
 async def _list_agents(openclaw: OpenClaw, env: Mapping[str, str]) -> list[Json]:
@@ -170,7 +178,7 @@ async def _set_workspace(openclaw: OpenClaw, home: SharedHome, agents: list[Json
     # newer releases keep agents by id, older ones in a list in the order `agents list` shows
     for path in (f"agents.entries.{home.agent_id}.workspace", f"agents.list[{listed}].workspace"):
         if (await run_short(openclaw, ["config", "get", path], env=home.env)).returncode != 0:
-            continue  # not this release's shape: setting it would break the user's config
+            continue  # not this release's format: setting it would break the user's config
         done = await run_short(openclaw, ["config", "set", path, str(home.link)], env=home.env)
         if done.returncode == 0:
             break

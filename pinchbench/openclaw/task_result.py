@@ -1,4 +1,4 @@
-"""What became of a task: the reason, and the seed's ten keys."""
+"""The result of a task: its reason, its measurements, and the ten keys of PinchBench's own runner."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.transcript import TranscriptFacts
     from pinchbench.results.evidence import Evidence
 
-CAPTURE_BYTES = 16 * 1024 * 1024  # of stdout and of stderr in `to_dict`, the end of the output
+CAPTURE_BYTES = 16 * 1024 * 1024  # the end of stdout and of stderr that `to_dict` includes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskResult:
-    """What became of a task. Large things stay in files; `transcript()` and `to_dict()` read them.
+    """The result of a task. Transcript and output stay in files, which `transcript()` and `to_dict()` read.
 
-    `execution_time_s` is the agent's own time; `setup_s` is ours before it, for the home or the gateway. `cpu_s` is the CPU time of OpenClaw and all it
-    started, `peak_rss_bytes` its largest process. `note` says in words what `reason` can't. `rate_limits` counts the
-    model calls that the provider refused as too many. `asleep_s` is how long the machine or the runner was suspended
-    meanwhile, which is in no other time.
+    Attributes:
+        note: details that `reason` does not contain.
+        execution_time_s: the agent's own time.
+        setup_s: our time before it, to prepare the home or the gateway.
+        asleep_s: how long the machine or the runner was suspended meanwhile, which no other time includes.
+        cpu_s: the CPU time of OpenClaw and all processes it started.
+        peak_rss_bytes: the peak memory of the largest process.
+        rate_limits: the number of model calls that the provider rejected as too many requests.
     """
 
     agent_id: str
@@ -61,14 +65,20 @@ class TaskResult:
         return self.facts.usage
 
     def transcript(self) -> list[Event]:
-        """Read the transcript: a list of events; lines that are no JSON stand as `{"raw", "parse_error"}`. Blocks."""
+        """Read the transcript as a list of events. Blocks.
+
+        A line that is not valid JSON becomes an event with the keys `raw` and `parse_error`.
+        """
         if not self.evidence.transcript.is_file():
             return []
         lines = self.evidence.transcript.read_bytes().split(b"\n")
         return [event for line in lines for event in parse_line(line).events]
 
     def to_dict(self) -> dict[str, object]:
-        """The seed's ten keys. Reads the transcript and the last 16 MiB of stdout and stderr; blocks."""
+        """Return the task result with the ten keys of PinchBench's own runner.
+
+        Blocks: reads the transcript and the last 16 MiB of stdout and of stderr.
+        """
         return {
             "agent_id": self.agent_id,
             "task_id": self.task_id,
@@ -92,24 +102,27 @@ def _tail(path: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-# What a provider answers when the agent's own request can't be served: the model's doing, unlike a refused key
+# Provider errors about the content of the agent's request: caused by the model, unlike a rejected key
 MODELS_DOING = re.compile(
     r"context.{0,20}(length|window|limit)|maximum context|too (long|many tokens)|content.?(filter|policy)|moderation",
     re.IGNORECASE,
 )
-# Statuses that no request of the agent's brings about, whatever the words after them (403 may be about its content)
+# Statuses that no request of the agent can cause, whatever message follows (403 may be about the request's content)
 PROVIDERS_DOING = re.compile(r"(?:HTTP )?(?:401|402|404|408|429|5\d\d)\b")
-# Reasons that a full disk explains no better, or that it does not change
+# Reasons that are kept even if a disk is full, because it does not explain them
 DISK_OR_NOT = frozenset({Reason.COMPLETED, Reason.INTERRUPTED, Reason.COMMAND_NOT_FOUND, Reason.PROVIDER_ERROR})
-NOTE_CHARS = 500  # of somebody else's words in a note
+NOTE_CHARS = 500  # of OpenClaw's or a provider's message in a note
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastTurn:
-    """What the transcript says about the last turn that was started.
+    """What the transcript contains about the last turn that was started.
 
-    `found`: its session has a transcript; `asked`: messages of the user in this turn; `calls`: answers of a model in it;
-    `answered`: the turn ends in a final answer.
+    Attributes:
+        found: whether the turn's session has a transcript.
+        asked: the number of user messages in this turn.
+        calls: the number of model replies in this turn.
+        answered: whether the turn ends with a final answer.
     """
 
     found: bool
@@ -128,12 +141,19 @@ def decide(
     full_disk: str = "",
     has_log: bool = True,
 ) -> tuple[Reason, str]:
-    """Name the reason for a trial's end, and what a person should know beside it.
+    """Return the reason for a trial's end, and a note with details for the user.
 
-    `end` is that of the last turn's process, `facts` are those of all sessions, `complaints` what the last turn's process
-    said on stderr or in the gateway's log, which `has_log` says could be read; `lingered` says whether the process was ended because it had answered and did not exit, `full_disk`
-    which file system of the trial has no room left. Infrastructure failures come before those
-    that do: a run whose provider refused every call must not look like a bad model.
+    Infrastructure failures take precedence over failures of the model: a run whose provider rejected every call must
+    not look like a bad model.
+
+    Args:
+        end: how the last turn's process ended.
+        facts: the facts of all sessions.
+        turn: what the transcript contains about the last turn.
+        complaints: the errors that the last turn reported on stderr or in the gateway's log.
+        lingered: whether the process was stopped because it had answered but did not exit.
+        full_disk: which file system of the trial is full; empty if none.
+        has_log: whether the log that OpenClaw writes about its model calls could be read.
     """
     reason, note = _decide(end, facts, turn, complaints, lingered=lingered, has_log=has_log)
     if reason in (Reason.PROVIDER_ERROR, Reason.MODEL_ERROR) and names_full_disk(facts.error):
@@ -170,7 +190,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
             return Reason.AGENT_NOT_STARTED, _with_last_line(note, complaints)
         return Reason.NO_TRANSCRIPT, "no session was found where this OpenClaw keeps them"
     if facts.error:
-        # the same error, with what lies beneath it
+        # the same error, but with its cause
         note = complaints.provider if complaints.provider.startswith(facts.error[:NOTE_CHARS]) else facts.error
         return (Reason.MODEL_ERROR if _models_doing(facts.error) else Reason.PROVIDER_ERROR), note[:NOTE_CHARS]
     if facts.fallback:
@@ -178,7 +198,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
     if timed_out and turn.answered:
         return Reason.COMPLETED, "the agent had answered but did not exit, and was ended at the time limit"
     if timed_out and provider and not is_silence(provider):
-        # OpenClaw retries a failing provider for minutes without a word in the transcript (measured on 2026.9.6)
+        # OpenClaw retries failed calls for minutes without recording them in the transcript (measured on 2026.9.6)
         return Reason.PROVIDER_ERROR, f"{provider} (still so when the time was up)"
     if timed_out:
         return _timed_out(facts, turn, has_log=has_log)
@@ -197,10 +217,10 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
 
 
 def _timed_out(facts: TranscriptFacts, turn: LastTurn, *, has_log: bool) -> tuple[Reason, str]:
-    """Name the end of a turn whose time was up, with no failure of the provider known.
+    """Return the reason for a turn that reached its time limit without a known failure of the provider.
 
-    A model that was asked and stays silent has used up its time. Without OpenClaw's log nobody knows that its provider
-    did not refuse all calls.
+    A model that was called and never replied has used up its time. Without OpenClaw's log, the provider may have
+    rejected all calls.
     """
     if facts.usage.requests > 0:
         return Reason.TIMED_OUT, ""
@@ -215,10 +235,10 @@ def _timed_out(facts: TranscriptFacts, turn: LastTurn, *, has_log: bool) -> tupl
 
 
 def _gateway_lost(facts: TranscriptFacts, turn: LastTurn, complaints: Complaints, *, unfinished: bool) -> bool:
-    """Whether a turn that complained of its gateway has come to nothing by that.
+    """Return whether a turn that reported a gateway error failed because of it.
 
-    2026.6.5 runs the agent without the gateway then. That is as good when the gateway was never there, but an agent that
-    was asked twice has worked twice in the same workspace.
+    2026.6.5 then runs the agent without the gateway. That is equivalent if the gateway was never available, but an
+    agent that got the prompt twice has worked twice in the same workspace.
     """
     if turn.asked > 1 or complaints.other_session:
         return True
@@ -226,7 +246,7 @@ def _gateway_lost(facts: TranscriptFacts, turn: LastTurn, complaints: Complaints
 
 
 def _models_doing(error: str) -> bool:
-    """Whether a provider's error is about what the agent asked, not about who asked, how often, or the provider itself."""
+    """Return whether a provider's error is about the request's content, not about its account, rate or the provider."""
     if PROVIDERS_DOING.match(error) or is_rate_limit(error):
         return False
     return MODELS_DOING.search(error) is not None

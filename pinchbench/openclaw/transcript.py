@@ -1,4 +1,4 @@
-"""Events of a session into usage, tool calls, answer and damage (pure)."""
+"""Extracts usage, tool calls, the answer and damaged lines from a session's events (pure)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,25 @@ if TYPE_CHECKING:
     from pinchbench.results.transcript_lines import Event
 
 MAX_CWDS = 20
-MAX_TOOLS = 200  # distinct names; a model may make up as many as it likes
-FALLBACK_NOTE = "Continue where you left off"  # what OpenClaw tells the next model when it falls back
-UNFINISHED = frozenset({"toolUse", "error", "aborted"})  # stop reasons after which no final answer stands
+MAX_TOOLS = 200  # distinct names; a model may invent any number of them
+FALLBACK_NOTE = "Continue where you left off"  # OpenClaw's message to the next model when it falls back
+UNFINISHED = frozenset({"toolUse", "error", "aborted"})  # stop reasons of messages that are not a final answer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TranscriptFacts:
-    """What a transcript says, counted.
+    """The facts extracted from a transcript.
 
-    `events` counts events and raw pieces, `damaged` the lines that could not be read whole. `models` are the
-    distinct `provider/model` that answered, in order. `answered` is true when the last message is a final
-    answer. `error` is the last provider error, empty once a later call succeeded. `rate_limits` counts the provider
-    errors that were about too many requests. `tools` are the names of the tools that were called, the first
-    `MAX_TOOLS` of them; `cwds` are the places where OpenClaw says that the sessions work, as far as it says so.
+    Attributes:
+        events: the number of events, including unparsed lines.
+        damaged: the number of lines that could not be read completely.
+        models: the distinct models that replied, as `provider/model`, in order of their first reply.
+        answered: whether the last message is a final answer.
+        fallback: whether OpenClaw switched to another model.
+        error: the last provider error; empty if a later call succeeded.
+        rate_limits: the number of provider errors about too many requests.
+        tools: the names of the tools that were called, limited to about `MAX_TOOLS`.
+        cwds: the working directories that the transcript records, at most `MAX_CWDS`.
     """
 
     events: int = 0
@@ -47,10 +52,10 @@ class TranscriptFacts:
 
 
 class TranscriptReader:
-    """Takes the lines of a transcript one after another; `facts` is true after each. Memory stays flat."""
+    """Reads a transcript line by line; `facts` is up to date after each line. Memory use is bounded."""
 
     def __init__(self) -> None:
-        """Start with nothing read."""
+        """Start without any lines."""
         self._events = 0
         self._damaged = 0
         self._usage = Usage()
@@ -67,7 +72,7 @@ class TranscriptReader:
 
     @property
     def facts(self) -> TranscriptFacts:
-        """All that is known so far."""
+        """The facts of all lines so far."""
         return TranscriptFacts(
             events=self._events,
             damaged=self._damaged,
@@ -86,16 +91,16 @@ class TranscriptReader:
 
     @property
     def usage(self) -> Usage:
-        """What all calls so far have used; as in `facts`, for those who ask after each line."""
+        """The usage of all calls so far, as in `facts`, but cheap enough to read after each line."""
         return self._usage
 
     @property
     def rate_limits(self) -> int:
-        """The same for the errors about too many requests."""
+        """The number of errors about too many requests so far, as in `facts`, but cheaper."""
         return self._rate_limits
 
     def feed(self, line: bytes) -> tuple[Event, ...]:
-        """Take one line, return its events."""
+        """Process one line and return its events."""
         parsed = parse_line(line)
         self._damaged += parsed.damaged
         for event in parsed.events:
@@ -147,9 +152,9 @@ class TranscriptReader:
 
 
 def run_of(event: Mapping[str, object]) -> str:
-    """The id of the turn that a user's message began, by which a gateway's log names it; empty where it is not told.
+    """Return the id of the turn that a user message began, as in the gateway's log; empty if the message has none.
 
-    2026.9.6 writes it into the message (measured), 2026.6.5 does not.
+    2026.9.6 records it in the message (measured), 2026.6.5 does not.
     """
     message = event.get("message")
     if not isinstance(message, dict) or message.get("role") != "user":
@@ -159,13 +164,13 @@ def run_of(event: Mapping[str, object]) -> str:
 
 
 def asks_model(event: Mapping[str, object]) -> bool:
-    """Whether the model's answer is what comes next."""
+    """Return whether a reply of the model follows this event."""
     message = event.get("message")
     return isinstance(message, dict) and message.get("role") in ("user", "toolResult")
 
 
 def describe(event: Mapping[str, object]) -> str:
-    """One line that says what the agent is doing; empty when the event says nothing about that."""
+    """Describe what the agent is doing, as text for one line; empty if the event does not show it."""
     message = event.get("message")
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return ""

@@ -1,1 +1,1 @@
-"""Unix processes: run one under a guardian, follow what it writes, leave nobody alive."""
+"""Unix processes: run them under guardians, follow their output, and end all that they started."""

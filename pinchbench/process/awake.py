@@ -1,4 +1,4 @@
-"""How much of the time that passes this process is awake for: not suspended with its machine, not stopped."""
+"""Measures the time in which this process is awake: not suspended with its machine, and not stopped."""
 
 from __future__ import annotations
 
@@ -14,63 +14,61 @@ if TYPE_CHECKING:
 
     from anyio import Event
 
-# An event loop that is late by less than this is on a busy machine, not asleep: a machine in swap makes it wait
-# for a second or two.
+# An event loop with a smaller delay is on a busy machine, not asleep: a swapping machine delays it by a second or two.
 GAP_S = 5.0
-# So long at least does it take a machine to go to sleep and to wake. Two clocks that are read one after the other
-# may differ by less for no better reason than that another process had its turn in between.
+# A machine needs at least this time to suspend and resume. Two clocks that are read one after the other may differ by
+# less just because another process ran in between.
 SUSPENSION_S = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """What two clocks show, in seconds: one stands still while the machine is suspended, the other goes on."""
+    """The readings of two clocks, in seconds: one stops while the machine is suspended, the other continues."""
 
     awake_s: float
     passed_s: float
 
 
 def read_clocks() -> Reading:
-    """Read this system's clocks. Where it has none that goes on in suspension, both readings are the same."""
+    """Read this system's clocks. If it has no clock that continues during suspension, both readings are equal."""
     awake_s = passed_s = time.monotonic()
     if sys.platform == "linux":
         passed_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-    elif sys.platform == "darwin":  # `time.monotonic` is another clock there, which stands still
+    elif sys.platform == "darwin":  # there, `time.monotonic` uses another clock, which stops
         passed_s = time.clock_gettime(time.CLOCK_MONOTONIC)
     return Reading(awake_s=awake_s, passed_s=passed_s)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Clocks:
-    """Where readings come from, and how far apart two of them must be to show a stop. Seconds, positive."""
+    """The source of readings, and how far apart two of them must be to indicate a stop, in seconds (positive)."""
 
     read: Callable[[], Reading] = read_clocks
     gap_s: float = GAP_S
 
     @property
     def tick_s(self) -> float:
-        """How often to look: so often that a tick that comes late is not taken for a gap."""
+        """The interval of readings in seconds, short enough that a delayed reading is not mistaken for a gap."""
         return self.gap_s / 5
 
 
 class Wakefulness:
-    """Adds up time awake and time asleep from one reading to the next, of which there must be one every tick.
+    """Sums up the time awake and the time asleep between readings, which must be taken once per tick.
 
-    A suspension shows as growth of one clock over the other. A stop (Ctrl-Z, a paused container) shows as two
-    readings that are further apart than the gap; such a stretch counts as asleep altogether, since nobody
-    can tell when in it the stop came, and the time limits that are kept by it must not be reached by it. Clocks
-    that jump back add nothing.
+    A suspension is detected by one clock advancing more than the other. A stop (Ctrl-Z, a paused container) is detected
+    by two readings that are further apart than the gap. Such an interval counts as asleep completely: when the stop
+    began is unknown, and it must not make a time limit expire. Clocks that jump back add nothing.
     """
 
     def __init__(self, first: Reading, *, gap_s: float = GAP_S) -> None:
-        """Start both sums at zero."""
+        """Start with both sums at zero."""
         self.awake_s = 0.0
         self.asleep_s = 0.0
         self._last = first
         self._gap_s = gap_s
 
     def feed(self, reading: Reading) -> None:
-        """Take the next reading."""
+        """Process the next reading."""
         awake_s = max(0.0, reading.awake_s - self._last.awake_s)
         suspended_s = reading.passed_s - self._last.passed_s - awake_s
         self._last = reading
@@ -83,28 +81,28 @@ class Wakefulness:
 
 
 class AwakeTimer:
-    """Waits for events within limits that count only the time in which this process is awake."""
+    """Waits for events with time limits that count only the time in which this process is awake."""
 
     def __init__(self, clocks: Clocks, *, passed_s: float = 0.0) -> None:
-        """Start to count at `passed_s`."""
+        """Start counting at `passed_s` seconds."""
         self._clocks = clocks
         self._passed_s = passed_s
         self._wakefulness = Wakefulness(clocks.read(), gap_s=clocks.gap_s)
 
     @property
     def awake_s(self) -> float:
-        """How long this process has been awake since then, `passed_s` included."""
+        """The time for which this process has been awake, in seconds, including `passed_s`."""
         return self._passed_s + self._wakefulness.awake_s
 
     @property
     def asleep_s(self) -> float:
-        """How long it was not."""
+        """The time for which this process has been suspended or stopped, in seconds."""
         return self._wakefulness.asleep_s
 
     async def wait(self, *events: Event, until_s: float) -> bool:
-        """Wait for one of the events. False when `awake_s` has reached `until_s` before any was set.
+        """Wait until one of the events is set. Returns False if `awake_s` reaches `until_s` before that.
 
-        On waking there is time left: what happened in the meantime is heard before the limit is.
+        After a suspension there is time left, so that events which occurred meanwhile are noticed before the limit.
         """
         while not any(event.is_set() for event in events):
             left_s = until_s - self.awake_s
@@ -117,7 +115,7 @@ class AwakeTimer:
 
 
 async def _first(*events: Event) -> None:
-    """Wait for one of the events."""
+    """Wait until one of the events is set."""
     [last, *others] = events
     if not others:
         await last.wait()

@@ -1,4 +1,4 @@
-"""How many open files and processes this process may have, and how many a number of slots needs."""
+"""Limits of open files and processes, and the number of slots that they allow."""
 
 from __future__ import annotations
 
@@ -9,36 +9,41 @@ from contextlib import suppress
 from pathlib import Path
 
 CGROUP = Path("/sys/fs/cgroup")
-# Of descriptors: transcripts, databases, outputs and guardians of a slot, and what the runner itself has open
+# File descriptors: transcripts, databases, outputs and guardians of a slot, and the runner's own
 SLOT_FILES, OWN_FILES = 24, 64
-# An agent is two Nodes of a dozen threads (measured on 2026.9.6), each of which counts, and the commands that it runs
+# An agent consists of two Node processes of a dozen threads each, all of which count (measured on 2026.9.6), and of the
+# commands that it runs
 SLOT_TASKS, OWN_TASKS = 64, 64
 
 
 def raise_open_files() -> None:
-    """Raise the soft limit of open files to the hard limit, for this process and what it starts.
+    """Raise the soft limit of open files to the hard limit, for this process and its children.
 
-    Children keep it: Node.js does the same for itself and hands it to every tool, and checks get a limit of their own.
+    Children keep the higher limit: Node.js raises its own limit too and passes it on to every tool, and checks get
+    their own limit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        with suppress(OSError, ValueError):  # macOS refuses what is above its own maximum; then the old one holds
+        with suppress(OSError, ValueError):  # macOS rejects values above its own maximum; the old limit stays then
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def allowed_open_files() -> float:
-    """The soft limit of open files; infinite without one."""
+    """Return the soft limit of open files; infinity if there is none."""
     return _soft(resource.RLIMIT_NOFILE)
 
 
 def allowed_tasks() -> float:
-    """How many processes and threads may still be started or, by the user's limit, exist. Blocks."""
-    of_user = math.inf if os.geteuid() == 0 else _soft(resource.RLIMIT_NPROC)  # the kernel holds root to none
+    """Return the lower of the user's limit of processes and threads and the number that the container can still start.
+
+    Blocks. Infinity if there are no limits.
+    """
+    of_user = math.inf if os.geteuid() == 0 else _soft(resource.RLIMIT_NPROC)  # the kernel doesn't limit root
     return min(of_user, _container_tasks())
 
 
 def lacking(*, files: float, tasks: float, slots: int) -> tuple[str, ...]:
-    """What to raise for so many slots, as commands with a remark; empty when the limits suffice."""
+    """Return the shell commands that raise the limits that are too low for this number of slots; empty if none are."""
     needs_files, needs_tasks = needed(slots)
     found = []
     if files < needs_files:
@@ -49,12 +54,12 @@ def lacking(*, files: float, tasks: float, slots: int) -> tuple[str, ...]:
 
 
 def needed(slots: int) -> tuple[int, int]:
-    """The open files and the processes that a run with so many slots needs."""
+    """Return the number of open files and the number of processes that a run with this number of slots needs."""
     return OWN_FILES + SLOT_FILES * slots, OWN_TASKS + SLOT_TASKS * slots
 
 
 def most_slots(*, files: float, tasks: float) -> int:
-    """The largest `--concurrency` that these limits carry; 0 when not even one slot fits."""
+    """Return the largest `--concurrency` that these limits allow; 0 if they are too low for a single slot."""
     most = min((files - OWN_FILES) / SLOT_FILES, (tasks - OWN_TASKS) / SLOT_TASKS)
     return max(0, math.floor(min(most, 1_000_000)))
 
@@ -65,7 +70,7 @@ def _soft(which: int) -> float:
 
 
 def _container_tasks() -> float:
-    with suppress(OSError, ValueError):  # no cgroups of the second version, or no limit: its file says `max`
+    with suppress(OSError, ValueError):  # no cgroups v2, or no limit: the file contains `max`
         most = int((CGROUP / "pids.max").read_text(encoding="ascii"))
         return max(0, most - int((CGROUP / "pids.current").read_text(encoding="ascii")))
     return math.inf

@@ -1,4 +1,4 @@
-"""Tail any growing file."""
+"""Follows a growing file."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
     from aiofiles.threadpool.binary import AsyncBufferedReader
 
-POLL_S = 0.125  # how often a file that grows is looked at: well under what a person notices
+POLL_S = 0.125  # how often a growing file is polled: a shorter delay than users notice
 CHUNK_BYTES = 256 * 1024
-CLOSE_LIMIT_S = 5.0  # closing a file is a moment's work, on a dead network mount it may never end
-AT_ONCE_BYTES = 16 * 1024  # of a file that grows line by line
+CLOSE_LIMIT_S = 5.0  # closing a file is fast, except on a dead network mount, where it may never finish
+AT_ONCE_BYTES = 16 * 1024  # read without a thread; enough for a file that grows line by line
 
 
 def next_look_s() -> float:
-    """How many seconds there are until files are looked at again: all at the same moments, so that one waking does."""
+    """Return the seconds until the next poll. All files are polled at the same times, to wake the event loop once."""
     return POLL_S - current_time() % POLL_S
 
 
 class Follower:
-    """Reads what has been added to a file since the last look.
+    """Reads the data added to a file since the last read.
 
-    The file need not exist yet, and what can't be opened counts as not there; one that shrank or was replaced is read
-    from its beginning. A look at a file that has not grown costs one `stat`. Use as an async context manager: it owns
-    the open file.
+    The file need not exist yet; a file that can't be opened is treated as missing. A file that shrank or was replaced
+    is read from its beginning. Reading a file that has not grown costs one `stat` call. Use as an async context
+    manager: it owns the open file.
     """
 
     def __init__(self, path: Path, *, from_byte: int = 0) -> None:
-        """Nothing is opened until the first `read`, which begins at `from_byte`."""
+        """Start at offset `from_byte`. The file is not opened before the first `read`."""
         self._path = path
         self._file: AsyncBufferedReader | None = None
         self._inode = 0
@@ -60,18 +60,20 @@ class Follower:
                 await file.close()
 
     async def read(self) -> bytes:
-        """Return the next at most `CHUNK_BYTES` new bytes; empty when there are none now.
+        """Return at most `CHUNK_BYTES` new bytes; empty if there are none now.
 
-        Cancellation loses nothing: a look that has begun comes to its end, and is told at the caller's next wait.
+        No data is lost on cancellation: a read that has begun is completed and returned, and the cancellation takes
+        effect at the caller's next checkpoint.
         """
         try:
-            info = os.stat(self._path)  # noqa: PTH116 - microseconds, where a thread costs a hundred
+            info = os.stat(self._path)  # noqa: PTH116 - takes microseconds, a thread a hundred
         except OSError:
             return b""
         if (at_once := self._glance(info)) is not None:
             self._offset += len(at_once)
             return at_once
-        # Shielded: a thread goes on after a cancel, and would open a file that nobody closes. A local file's turn is short.
+        # Shielded: a thread continues after a cancellation, and the file it opens would never be closed. Reading a
+        # local file is fast.
         data = b""
         with CancelScope(shield=True):
             data = await self._look(info)
@@ -79,7 +81,7 @@ class Follower:
         return data
 
     def skip(self, keep_bytes: int) -> int:
-        """Go past what has been added and not read, but the last `keep_bytes`. Return how many bytes that were."""
+        """Skip unread data except the last `keep_bytes`, and return the number of bytes skipped."""
         if self._file is None:
             return 0
         skipped = max(0, os.fstat(self._file.fileno()).st_size - keep_bytes - self._offset)
@@ -87,9 +89,10 @@ class Follower:
         return skipped
 
     def _glance(self, info: os.stat_result) -> bytes | None:
-        """The next bytes where they can be had at once: none, or what was just written and is in memory. Else None.
+        """Return the new bytes if they can be read without a thread, else None.
 
-        That takes a microsecond or two, where a thread takes a hundred.
+        That is the case if there are none, or if they were just written and so are in memory. This takes 1 to 2
+        microseconds, a thread a hundred.
         """
         if self._file is None:
             return b"" if info.st_size == 0 else None
@@ -106,9 +109,9 @@ class Follower:
         if self._file is None:
             try:
                 self._file = await aiofiles.open(self._path, "rb", buffering=0)  # type: ignore[assignment]
-            except OSError:  # deleted since the look, or a folder, or closed to us: none of these ends a trial
+            except OSError:  # deleted meanwhile, a folder, or not readable: none of these may end a trial
                 return b""
             assert self._file is not None  # noqa: S101 - for the type checker
-            self._inode = os.fstat(self._file.fileno()).st_ino  # of what was opened: it may have been replaced
+            self._inode = os.fstat(self._file.fileno()).st_ino  # of the opened file: the path may have been replaced
         await self._file.seek(self._offset)
         return await self._file.read(CHUNK_BYTES)

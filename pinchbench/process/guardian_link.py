@@ -1,4 +1,4 @@
-"""The runner's end of the conversation with a guardian (see `process.guardian`), and the command that starts one."""
+"""The runner's end of the connection to a guardian (see `process.guardian`), and the command that starts a guardian."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from pinchbench.process.supervise import ProcessSpec
 
 GUARDIAN = Path(__file__).with_name("guardian") / "__main__.py"
-MESSAGE_BYTES = 64 * 1024 * 1024  # the answer of a call, of which JSON may make six times as much, and the report
+MESSAGE_BYTES = 64 * 1024 * 1024  # a report with a call's answer, which JSON escapes may make six times as long
 
 
 class GuardianLink:
-    """A socket pair, and what the guardian has told through it. Use as a context manager: it owns both ends."""
+    """A socket pair, and the guardian's messages. Use as a context manager: it owns both ends."""
 
     def __init__(self) -> None:
-        """Create inside an event loop. Raises OSError when no socket can be had."""
+        """Create the socket pair; must be called inside an event loop. Raises OSError if that fails."""
         self.given = Event()  # the job has been sent, or never will be
-        self.started = Event()  # or failed, or gone
-        self.ended = Event()  # the report is here, or never will be
-        self.started_at = 0.0  # on this machine's monotonic clock
+        self.started = Event()  # the agent has started, failed to start, or the guardian has died
+        self.ended = Event()  # the report has arrived, or never will
+        self.started_at = 0.0  # a time of the monotonic clock
         self.report: dict[str, object] | None = None
         self.failure: dict[str, object] | None = None
         self._ours, self.theirs = socket.socketpair()
@@ -53,16 +53,16 @@ class GuardianLink:
 
     @property
     def proves_all_dead(self) -> bool:
-        """Whether nobody of the trial can be left."""
+        """Whether it is certain that no process of the trial is left."""
         return self.failure is not None or (self.report is not None and not self.report["survivors"])
 
     async def converse(self, spec: ProcessSpec, *, gap_s: float) -> None:
-        """Give it its job, and listen until its report has come or `hang_up` was called, cancelled or not."""
+        """Send the job, and receive messages until the report has arrived or `hang_up` is called. Shielded."""
         try:
             with CancelScope(shield=True):
                 await self._converse(_job(spec, gap_s=gap_s))
         except (BrokenResourceError, ClosedResourceError, IncompleteRead, DelimiterNotFound):
-            pass  # it has died, which the missing report tells
+            pass  # the guardian has died, which the missing report shows
         finally:
             for event in (self.given, self.started, self.ended):
                 event.set()
@@ -76,12 +76,12 @@ class GuardianLink:
                 self._take(json.loads(await messages.receive_until(b"\n", MESSAGE_BYTES)))
 
     def say(self, word: str) -> None:
-        """Say a word to it after its job, unless it is gone."""
+        """Send a command after the job, unless the guardian has died."""
         with suppress(OSError):
             self._ours.send(word.encode() + b"\n")
 
     def hang_up(self) -> None:
-        """Let the conversation end with what has been said: the guardian is gone, whoever may hold its end."""
+        """End the conversation once the guardian has exited, even if another process holds its end of the socket."""
         with suppress(OSError):
             self.theirs.shutdown(socket.SHUT_RDWR)
 
@@ -99,19 +99,22 @@ class GuardianLink:
 
 
 def guardian_command(level: str, fd: int) -> list[str]:
-    """What starts a guardian. Nothing of the trial stands in it: an agent may end processes by such words."""
-    # psutil, which the weaker level needs, lives in site-packages
+    """Return the command that starts a guardian.
+
+    It contains nothing about the trial, because an agent may kill processes by words in their command lines.
+    """
+    # psutil, which the level `session` needs, is in site-packages
     options = ["-I", "-S"] if level == "guardian" else ["-I"]
     return [sys.executable, *options, str(GUARDIAN), str(fd), level]
 
 
 def guardian_env(spec: ProcessSpec) -> dict[str, str]:
-    """The environment of the guardian itself: by it what a runner has left is found."""
+    """Return the environment of the guardian itself, by which processes of a dead runner are found."""
     return {MARKER: spec.marker, RUNNER: identity()}
 
 
 def _job(spec: ProcessSpec, *, gap_s: float) -> bytes:
-    """The job as a guardian reads it: a line in which each byte of a word is a character."""
+    """Return the job as a line of JSON, in which each character of `argv` and `env` stands for a byte."""
     env = {**spec.env, MARKER: spec.marker, RUNNER: identity()}
     words = {
         "cwd": str(spec.cwd),

@@ -1,4 +1,4 @@
-"""Processes that carry a trial's marker: find them and end them, where a guardian could not."""
+"""Finds and ends processes by their trial's marker, for cases in which a guardian could not end them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MARKER = "PINCHBENCH_TRIAL"
-RUNNER = "PINCHBENCH_RUNNER"  # the identity of the runner, beside the marker
+RUNNER = "PINCHBENCH_RUNNER"  # contains the identity of the runner
 GUARDIANS_S = 3.0  # guardians end their trees within 1 s of their runner's death; a busy machine may take longer
-LOOK_S = 0.1  # how often to see whether they have
-ROUND_S = 0.5  # how long one round of SIGKILL may take to show
-ROUNDS = 50  # of killing; who outlives them can't be killed
-EXEC_S = 1.0  # for processes to become other programs, in one look: microseconds, unless they are given no turn
-EXEC_LOOK_S = 0.001  # how often to see whether it has
+LOOK_S = 0.1  # how often to check whether they have
+ROUND_S = 0.5  # how long to wait for the effect of one round of SIGKILL
+ROUNDS = 50  # rounds of SIGKILL; a process that survives them can't be killed
+EXEC_S = 1.0  # limit per scan for processes inside exec, which takes microseconds unless they get no CPU time
+EXEC_LOOK_S = 0.001  # how often to check whether exec has finished
 MAX_PID = 2**31 - 1
-GUARDIANS = (("guardian", "__main__.py"), ("prepared", "__main__.py"))  # the programs
+GUARDIANS = (("guardian", "__main__.py"), ("prepared", "__main__.py"))  # the ends of their programs' paths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Identity:
-    """A process as `identity` wrote it down.
+    """A parsed `identity` of a process.
 
-    `started` is, on Linux, in ticks since the boot that `boot` names, and `namespace` is where the pid is valid. These
-    two are empty elsewhere, and `started` is then psutil's wall-clock time.
+    Attributes:
+        pid: the process id.
+        started: on Linux, the start time in clock ticks since boot; elsewhere psutil's wall-clock time.
+        boot: the id of that boot; empty except on Linux.
+        namespace: the number of the pid namespace in which `pid` is valid; empty except on Linux.
     """
 
     pid: int
@@ -43,34 +46,37 @@ class _Identity:
 
 
 def identity() -> str:
-    """This process, so that a later one can tell whether it still lives: its pid and when it was started.
+    """Return a string that identifies this process by its pid and start time, for use with `is_alive`.
 
-    On Linux nothing in it depends on the wall clock, which may be set back.
+    On Linux it does not depend on the wall clock, which may be set back.
     """
     return _identity(os.getpid())
 
 
 def is_alive(written: str) -> bool:
-    """Whether the process that `identity` described lives. A pid that was given to another process does not count.
+    """Return whether the process described by `identity` is alive.
 
-    Nor does a zombie, or what `identity` never wrote. One that `is_elsewhere` counts as alive, for nobody may delete or
-    kill what another container runs.
+    False if its pid was reused by another process, if it is a zombie, or if `written` is not a valid identity. True if
+    it `is_elsewhere`: files and processes of another container must not be deleted or killed.
     """
     one = _read(written)
     return one is not None and _lives(one)
 
 
 def is_elsewhere(written: str) -> bool:
-    """Whether the process that `identity` described ran in another pid namespace since this boot: no pid tells of it."""
+    """Return whether the process described by `identity` was started in another pid namespace during this boot.
+
+    Such a process can't be examined from here.
+    """
     one = _read(written)
     return one is not None and bool(one.boot) and one.boot == _boot() and one.namespace != _namespace()
 
 
 def find_marked(prefix: str) -> list[psutil.Process]:
-    """The living processes whose marker is `prefix` or begins with `prefix/`. Zombies are not alive.
+    """Return the processes whose marker is `prefix` or begins with `prefix/`, except zombies.
 
-    Only processes of this user can be looked into; others are passed over. Blocks for some milliseconds; for `EXEC_S` when
-    there is one that shows no environment for good.
+    Processes of other users are skipped, because their environment can't be read. Blocks for some milliseconds, or for
+    `EXEC_S` if the environment of a process stays empty.
     """
     found = []
     due = time.monotonic() + EXEC_S
@@ -83,19 +89,20 @@ def find_marked(prefix: str) -> list[psutil.Process]:
 
 
 def end_marked(prefix: str) -> int:
-    """Kill every marked process until none is found; returns how many were killed. Blocks.
+    """Kill all marked processes until none is left, and return how many were killed. Blocks.
 
-    A process that forks faster than it can be found is stopped first, as the guardian does.
+    Processes are stopped before they are killed, as in the guardian, because they may fork faster than they are found.
     """
     return _end_all(lambda: find_marked(prefix))
 
 
 def end_within(prefix: str, folder: Path, grace_s: float) -> list[tuple[int, str]]:
-    """End what works in `folder` below a marked process, such as a server's commands; returns pids and command lines.
+    """End the descendants of marked processes that use `folder`, such as a server's commands. Blocks.
 
-    A process counts when its working directory is inside, when its environment names the folder (a shell's `PWD` does,
-    after a `cd` as well), or when it descends from one that counts; that of another marker, or of nobody's, never. SIGTERM
-    first, then at most `grace_s` seconds until SIGKILL. Blocks.
+    Returns their pids and command lines. A process uses the folder if its working directory is inside, if a variable of
+    its environment refers to it (such as a shell's `PWD`, even after `cd`), or if an ancestor uses it. Only descendants
+    of processes with this marker, or of their guardian, are ended: with SIGTERM, and SIGKILL after at most `grace_s`
+    seconds.
     """
     found = _within(prefix, folder)
     named = [(process.pid, _command_line(process)) for process in found]
@@ -109,17 +116,17 @@ def end_within(prefix: str, folder: Path, grace_s: float) -> list[tuple[int, str
 
 
 def _within(prefix: str, folder: Path) -> list[psutil.Process]:
-    """The processes of `end_within`, looked for below the marked ones and the guardian that keeps them."""
+    """Return the processes for `end_within`, which are descendants of marked ones or of their guardian."""
     marked = find_marked(prefix)
     roots = {process.pid: process for process in marked}
     for process in marked:
         with contextlib.suppress(psutil.Error, OSError):
             parent = process.parent()
             if parent is not None and _is_guardian(parent):
-                roots[parent.pid] = parent  # what left its parents and cleared its environment has fallen to it
+                roots[parent.pid] = parent  # the parent of orphans, including those that cleared their environment
     tree = {child.pid: child for root in roots.values() for child in _children(root)}
     counted: dict[int, psutil.Process] = {}
-    places = {folder, folder.resolve()}  # the system tells where links lead, a shell how it got there
+    places = {folder, folder.resolve()}  # the system reports resolved paths, a shell unresolved ones
     for process in tree.values():
         if process.pid in counted or not any(_works_in(process, place) for place in places):
             continue
@@ -138,16 +145,18 @@ def _works_in(process: psutil.Process, folder: Path) -> bool:
 
 
 def _environment(process: psutil.Process, due: float) -> dict[str, str]:
-    """The environment of a process. One that is just becoming another program shows none, nor a command line.
+    """Return the environment of a process; while the process is inside exec, wait for it. Blocks until `due` at most.
 
-    Whoever passed it over would let it live, so it is waited for, until `due` on the monotonic clock: some programs show
-    neither for good. A process without a program, such as the kernel's own or a dead one, has neither and never will.
+    Inside exec, the environment and the command line are empty for a moment; skipping such a process would let it
+    survive. `due` is a time of the monotonic clock, because in some programs both stay empty. A process without an
+    executable, such as a kernel thread or a zombie, has neither and is not waited for.
+
     Raises psutil.Error and OSError.
     """
     env: dict[str, str] = process.environ()
     while not env and time.monotonic() < due:
         is_settled = bool(process.cmdline()) or not process.exe()
-        env = process.environ()  # after the command line: both come at once
+        env = process.environ()  # read after the command line, because both appear at the same time
         if is_settled:
             break
         time.sleep(EXEC_LOOK_S)
@@ -167,11 +176,11 @@ def _command_line(process: psutil.Process) -> str:
 
 
 def end_orphaned() -> int:
-    """End this user's trials whose runners are gone; returns how many processes were killed. Blocks.
+    """End this user's trials whose runners have died, and return how many processes were killed. Blocks.
 
-    Costs some milliseconds where there are none. A guardian that still works is given its time, since only it reaches
-    children that dropped their environment; what it ends is not counted. Nothing is touched whose runner lives or can't
-    be judged, nor this process and those it runs under.
+    Takes some milliseconds if there are none. Guardians are first given `GUARDIANS_S` to end their trees, since only
+    they can find children that cleared their environment; processes that they end are not counted. Processes whose
+    runner is alive or can't be examined are not touched, nor are this process and its ancestors.
     """
     due = time.monotonic() + GUARDIANS_S
     while any(map(_is_guardian, _find_orphaned())) and time.monotonic() < due:
@@ -180,7 +189,10 @@ def end_orphaned() -> int:
 
 
 def list_orphaned() -> list[tuple[int, str, str]]:
-    """Those that `end_orphaned` would end: pid, marker (empty where it was dropped) and command line. Blocks; ends none."""
+    """Return the processes that `end_orphaned` would end, without ending them. Blocks.
+
+    Each item consists of the pid, the marker (empty if the process removed it) and the command line.
+    """
     listed = []
     for process in _find_orphaned():
         marker = ""
@@ -191,7 +203,7 @@ def list_orphaned() -> list[tuple[int, str, str]]:
 
 
 def _find_orphaned() -> list[psutil.Process]:
-    """The living processes that carry a marker and a runner that is gone, and the children of their guardians."""
+    """Return the marked processes whose runner has died, and the children of their guardians, except zombies."""
     gone: dict[str, bool] = {}
     spared = _self_and_parents()
     due = time.monotonic() + EXEC_S
@@ -215,7 +227,7 @@ def _find_orphaned() -> list[psutil.Process]:
 
 
 def _self_and_parents() -> set[int]:
-    """This process and those it runs under, up to one that has just ended: those above that are its parents no more."""
+    """Return the pids of this process and its ancestors. The search stops at an ancestor that has just ended."""
     found = {os.getpid()}
     with contextlib.suppress(psutil.Error, OSError):
         parent = psutil.Process().parent()
@@ -232,7 +244,7 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _guardians_last(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """All but the guardians, as long as there are others: a guardian's death lets go of who is known by it alone."""
+    """Return all except guardians if there are others: some processes can be found only through their guardian."""
     others = [process for process in processes if not _is_guardian(process)]
     return others or processes
 
@@ -258,7 +270,7 @@ def _end_all(find: Callable[[], list[psutil.Process]]) -> int:
     return len(ended)
 
 
-@lru_cache(maxsize=1)  # by pid: a fork is another process
+@lru_cache(maxsize=1)  # keyed by pid, because a fork is another process
 def _identity(pid: int) -> str:
     started, boot, namespace = _started_ticks(pid), _boot(), _namespace()
     if started is None or not boot or not namespace:
@@ -267,7 +279,7 @@ def _identity(pid: int) -> str:
 
 
 def _read(written: str) -> _Identity | None:
-    """Take an identity apart; None where it is none."""
+    """Parse an identity; return None if it isn't valid."""
     try:
         match written.split():
             case [pid, started]:
@@ -282,7 +294,7 @@ def _read(written: str) -> _Identity | None:
 
 
 def _is_gone(written: str) -> bool:
-    """Whether this is certainly the identity of a dead process; what can't be read is certain of nothing."""
+    """Return whether this is a valid identity of a process that is known to be dead."""
     one = _read(written)
     return one is not None and not _lives(one)
 
@@ -305,14 +317,14 @@ def _lives(one: _Identity) -> bool:
 
 
 def _boot() -> str:
-    """What names this boot of the machine; empty where nothing does."""
+    """Return the id of the current boot; empty if the system has none."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return ""
 
 
 def _namespace() -> str:
-    """The number of this process's pid namespace; empty where there is no such thing."""
+    """Return the number of this process's pid namespace; empty if the system has none."""
     if not sys.platform.startswith("linux"):
         return ""
     with contextlib.suppress(OSError):
@@ -321,13 +333,13 @@ def _namespace() -> str:
 
 
 def _started_ticks(pid: int) -> int | None:
-    """When a process was started, in ticks since boot; -1 for one that is dead, None where that can't be read."""
+    """Return the start time of a process in clock ticks since boot; -1 if it is dead, None if it can't be read."""
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    # the command name may hold spaces and parentheses: fields are counted from its last ")"
+    # the command name may contain spaces and parentheses, so fields are counted from the last ")"
     fields = text[text.rindex(b")") + 2 :].split(b" ")
     state, threads, ticks = fields[0], int(fields[17]), int(fields[19])
-    # a program whose first thread has ended looks like a zombie, but has other threads that live on
+    # a process whose first thread has ended looks like a zombie although other threads are running
     return -1 if state in (b"Z", b"X") and threads <= 1 else ticks

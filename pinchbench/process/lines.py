@@ -1,4 +1,4 @@
-"""Bytes into lines, with a bound on the length of a line."""
+"""Splits bytes into lines of limited length."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line without its newline. `cut_bytes` is how much of it was dropped because it was too long."""
+    """One line without its newline. `cut_bytes` is the number of bytes dropped because the line was too long."""
 
     data: bytes
     cut_bytes: int = 0
@@ -16,19 +16,22 @@ class Line:
 class LineSplitter:
     r"""Split a stream of byte chunks on `\n`, holding at most `max_line_bytes` of an unfinished line.
 
-    A longer line is given with its head only, once its end has been seen; memory stays flat however long
-    it is. Never splits on other separators: JSON text may hold U+2028.
+    Only the head of a longer line is returned, once its end has been read, so memory use is bounded. Other separators
+    don't end a line: JSON text may contain U+2028.
     """
 
     def __init__(self, *, max_line_bytes: int, head_bytes: int | None = None) -> None:
-        """Start empty. `max_line_bytes` is at least 1. Of a longer line `head_bytes` are kept, all of these if None."""
+        """Start empty.
+
+        `max_line_bytes` is at least 1. Of a longer line, `head_bytes` are kept, by default `max_line_bytes`.
+        """
         self._max = max_line_bytes
         self._head = max_line_bytes if head_bytes is None else min(head_bytes, max_line_bytes)
         self._held = bytearray()
         self._cut = 0
 
     def feed(self, chunk: bytes) -> list[Line]:
-        """Take a chunk, return the lines it finished."""
+        """Process a chunk and return the lines that it completes."""
         *ended, rest = chunk.split(b"\n")
         lines = []
         for part in ended:
@@ -38,7 +41,7 @@ class LineSplitter:
         return lines
 
     def finish(self) -> Line | None:
-        """Return the unfinished last line, if there is one, and start anew."""
+        """Return the unfinished last line, if there is one, and reset the splitter."""
         return self._take() if self._held or self._cut else None
 
     def _hold(self, part: bytes) -> None:

@@ -1,4 +1,4 @@
-"""How much memory this machine can still give."""
+"""The available memory of this machine."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import psutil
 
 
 def available_bytes() -> int:
-    """Memory that new processes can have without swapping, in bytes. A file is read."""
+    """Return the memory that new processes can use without swapping, in bytes. Reads a file."""
     return int(psutil.virtual_memory().available)

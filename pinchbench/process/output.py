@@ -1,4 +1,4 @@
-"""The output of a process in a file, followed live line by line."""
+"""Follows the output of processes in a file, line by line."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from pinchbench.process.follow import Follower
 
 SHOWN_LINE_BYTES = 4096
-SHOWN_BYTES = 32 * 1024  # of one look at a file that grows: 40 ms of work if every line is empty
-LAST_LOOKS = 8  # at a file whose trial is over, 256 KiB each
+SHOWN_BYTES = 32 * 1024  # per read of a growing file: 40 ms of work if every line is empty
+LAST_LOOKS = 8  # reads of 256 KiB after the trial is over
 
 
 @dataclass(slots=True)
 class Output:
-    """A file that processes write to, one after another. Each line goes to `take`, cut at `SHOWN_LINE_BYTES`."""
+    """A file that consecutive processes write to. `take` is called with each line, cut at `SHOWN_LINE_BYTES`."""
 
     path: Path
     follower: Follower
@@ -31,10 +31,10 @@ class Output:
     splitter: LineSplitter = field(default_factory=lambda: LineSplitter(max_line_bytes=SHOWN_LINE_BYTES))
 
     async def read_on(self) -> bool:
-        """Take what is new. False when nothing is.
+        """Process new output. Returns False if there is none.
 
-        Of a flood only the head of each look is taken, and its end by the next: nobody could read more, and the agents need
-        the disk and the event loop.
+        If there is too much, only the first `SHOWN_BYTES` are processed now and the last `SHOWN_BYTES` by the next
+        call. Users could not read more, and the agents need the disk and the event loop.
         """
         data = await self.follower.read()
         for line in self.splitter.feed(data[:SHOWN_BYTES]):
@@ -45,13 +45,13 @@ class Output:
         return bool(data)
 
     async def follow(self) -> None:
-        """Read on until cancelled."""
+        """Process new output until cancelled."""
         while True:
             await self.read_on()
             await anyio.sleep(next_look_s())
 
     async def finish(self) -> None:
-        """Take what a process that is gone wrote last."""
+        """Process the remaining output of a process that has exited."""
         for _ in range(LAST_LOOKS):
             if not await self.read_on():
                 break

@@ -1,4 +1,4 @@
-"""The runner's end of processes that fork guardians for calls (see `process.prepared`), and those that have nothing to do."""
+"""The runner's end of prepared processes (see `process.prepared`), and the pool of idle ones."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
 PROGRAM = Path(__file__).with_name("prepared") / "__main__.py"
-# What each start of Python would choose anew or take from the user's settings is the same for each call.
+# Settings that would otherwise vary with each start of Python or with the user's environment.
 FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-END_LIMIT_S = 5.0  # it has nothing to do and goes when its socket does, but on a machine in deep swap
+END_LIMIT_S = 5.0  # it is idle and exits when its socket is closed, unless the machine is swapping heavily
 
 
 class PreparedProcess:
-    """A process that makes one call at a time. Whoever started it ends it."""
+    """A process that makes one call at a time. The caller that starts it has to `end` it."""
 
     def __init__(self, module: str, *, level: str, marker: str) -> None:
-        """Start it. `marker` stands in its environment, by which what a runner has left is found. Raises OSError."""
+        """Start the process. `marker` is in its environment, to find it if the runner dies. Raises OSError."""
         self.module = module
         self._ours, theirs = socket.socketpair()
         self._ours.setblocking(False)
-        # `-I` without `-E`: the hash seed can only be set by a variable, and no others are there
+        # `-I` without `-E`: the hash seed can only be set by an environment variable, and there are no others
         argv = [sys.executable, "-s", "-P", "-X", "utf8", str(PROGRAM), str(theirs.fileno()), level, module]
         try:
             with theirs:
@@ -52,13 +52,14 @@ class PreparedProcess:
 
     @property
     def lives(self) -> bool:
-        """Whether it can be given something to do."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     async def call(self, files: Sequence[int]) -> bool:
-        """Have a guardian forked that takes these files, and wait until it has exited; False when it did not do so properly.
+        """Make the process fork a guardian with these files, and wait until the guardian has exited.
 
-        A cancellation leaves it to itself: end this process then. Raises OSError when this process is gone.
+        Returns False if the guardian did not exit properly. A cancellation does not end the guardian: the caller has to
+        `end` this process. Raises OSError if this process has died.
         """
         socket.send_fds(self._ours, [b"."], list(files))
         await anyio.wait_readable(self._ours)
@@ -67,10 +68,13 @@ class PreparedProcess:
         return False
 
     async def end(self, *, kill: bool = False) -> None:
-        """Wait until it is gone, with `kill` at once. Shielded and bounded. Guardians end their trees with it."""
+        """Wait until the process has exited, or kill it if `kill` is true. Shielded and bounded.
+
+        Its guardians then end their trees.
+        """
         self._ours.close()
         if kill:
-            self._process.kill()  # nobody else waits for it, so this is still its process id
+            self._process.kill()  # not yet reaped, so its process id can't have been reused
         with CancelScope(shield=True):
             try:
                 await to_thread.run_sync(self._process.wait, END_LIMIT_S)
@@ -85,7 +89,7 @@ _idle: ContextVar[list[PreparedProcess] | None] = ContextVar("prepared processes
 
 @asynccontextmanager
 async def keep_prepared() -> AsyncGenerator[None]:
-    """Inside the block, a process whose call is over makes the next one. All are gone when the block is left."""
+    """Inside the block, reuse processes for further calls. All of them have exited when the block is left."""
     idle: list[PreparedProcess] = []
     token = _idle.set(idle)
     try:
@@ -98,12 +102,13 @@ async def keep_prepared() -> AsyncGenerator[None]:
 
 @asynccontextmanager
 async def prepared_process(module: str, *, level: str, marker: str) -> AsyncGenerator[PreparedProcess]:
-    """A process for one call: one that is kept and has nothing to do, else a new one, with `marker`.
+    """Provide a process for one call: an idle one, else a new one with `marker`.
 
-    It is kept, where there is a `keep_prepared`, unless the block was left by an exception. Raises OSError.
+    Inside `keep_prepared`, the process is kept for further calls, unless the block raises. Raises OSError if no process
+    can be started.
     """
     idle = _idle.get()
-    if level == "session":  # there a call's programs are found by the marker that their guardian has
+    if level == "session":  # processes of a call are found by the marker of their guardian, so it can't be shared
         idle = None
     process = None
     while idle and process is None:

@@ -1,4 +1,4 @@
-"""Run one process under a guardian, within a time limit; nothing it started survives."""
+"""Runs a process under a guardian with a time limit, and ends every process that it started."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
     from typing import BinaryIO, Literal
 
-GRACE_S = 10.0  # OpenClaw needs about 5 s to end after SIGTERM (measured on 2026.9.6)
-# When the runner is gone nobody waits for a tidy end; all must be dead within 1 s, of which 32 guardians on two busy
-# cores need half to look through all processes and kill theirs (measured).
+GRACE_S = 10.0  # OpenClaw needs about 5 s to exit after SIGTERM (measured on 2026.9.6)
+# When the runner has died, a clean exit is of no use and all processes must be dead within 1 s. Of this, 32 guardians
+# on two busy cores need half to scan all processes and kill their own (measured).
 ORPHAN_GRACE_S = 0.3
-SWEEP_S = 1.0  # for what the agent left running after its own end
+SWEEP_S = 1.0  # for processes that the agent left running when it exited
 OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together
-START_LIMIT_S = 60.0  # a guardian starts in 20 ms; a machine in deep swap may take far longer
-MARKED_LIMIT_S = 30.0  # to look through all processes of the machine for those with a marker, again and again
-EXIT_LIMIT_S = 5.0  # a guardian exits milliseconds after its report, but on a machine in deep swap
+START_LIMIT_S = 60.0  # a guardian starts in 20 ms, but far more slowly on a heavily swapping machine
+MARKED_LIMIT_S = 30.0  # to scan all processes of the machine repeatedly for a marker
+EXIT_LIMIT_S = 5.0  # a guardian exits milliseconds after its report, unless the machine is swapping heavily
 REPORT_MARGIN_S = 8.0  # SIGKILL rounds (at most 5 s) and the report, after the grace
 SYSTEM_CLOCKS = Clocks()
 
 
 class EndReason(StrEnum):
-    """Why a supervised process ended."""
+    """The reason why a supervised process ended."""
 
     EXITED = "exited"
     STOPPED = "stopped"
@@ -63,10 +63,14 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """How long and how much. Seconds and bytes; none negative.
+    """Limits of a process tree, in seconds and bytes; none is negative.
 
-    A tree of more than `max_processes` processes is ended at once, without grace; 0 is no limit. With `sweep_s` 0 what the
-    agent left running gets SIGKILL at once, no SIGTERM.
+    Attributes:
+        grace_s: the time between SIGTERM and SIGKILL.
+        orphan_grace_s: the same if the runner has died.
+        sweep_s: the same for processes that outlive the agent; if 0, they get SIGKILL without SIGTERM.
+        output_limit_bytes: the maximum size of stdout and stderr together.
+        max_processes: the maximum number of processes; a larger tree is killed immediately. 0 means no limit.
     """
 
     grace_s: float = GRACE_S
@@ -78,7 +82,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Leftover:
-    """A process that was still there when the one that was run had ended."""
+    """A process that was still running when the process that was run had exited."""
 
     pid: int
     command: str
@@ -86,11 +90,20 @@ class Leftover:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessSpec:
-    """What to run. `stdout` and `stderr` are files that are appended to; stdin is read from a file, or empty.
+    """The process to run.
 
-    `marker` is put into the environment as `PINCHBENCH_TRIAL` and reaches every descendant, and with it, as
-    `PINCHBENCH_RUNNER`, who runs it. With `prepared`, the name of a module, no program is started: its `main` is called in
-    a fork of the guardian, with the one argument that `argv` then has (see `process.prepared`).
+    Attributes:
+        argv: the command line; with `prepared`, the single argument of the call.
+        cwd: the working directory.
+        env: the environment, to which the marker is added.
+        stdout: the file that standard output is appended to.
+        stderr: the file that standard error is appended to.
+        marker: is inherited by every descendant in the environment variable `PINCHBENCH_TRIAL`, together with the
+            runner's identity in `PINCHBENCH_RUNNER`.
+        stdin: the file that standard input is read from; empty by default.
+        limits: the limits of the process tree.
+        prepared: the name of a module. If set, no program is started; the module's `main` is called in a fork of the
+            guardian (see `process.prepared`).
     """
 
     argv: Sequence[str]
@@ -106,14 +119,24 @@ class ProcessSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessEnd:
-    """How it ended.
+    """How a supervised process ended.
 
-    `exit_code` is negative for a signal, as in `subprocess`; None where none is known. `duration_s` runs from
-    the spawn to the end of the last process of the tree, `ran_s` to the moment the end was decided (exit, limit
-    or stop); neither counts time in which the machine was suspended or the guardian stopped. `asleep_s` is how long
-    the machine was suspended meanwhile, or this process stopped, which need not have stopped the agent. `cpu_s` is the
-    tree's CPU time, `peak_rss_bytes` its largest process. `error` says why it did not start. `level` is how it was
-    contained: `guardian` (nothing escapes) or `session`. `answer` is what a prepared job sent before it ended by itself.
+    Times don't include periods in which the machine was suspended or the guardian was stopped.
+
+    Attributes:
+        exit_code: negative for a signal, as in `subprocess`; None if unknown.
+        ran_s: from the start until the process exited, reached a limit or was stopped.
+        duration_s: from the start until the last process of the tree ended.
+        asleep_s: how long the machine was suspended or this process was stopped meanwhile. The agent need not have been
+            stopped too.
+        leftovers: the processes that outlived the agent; long lists are cut.
+        killed: the number of processes that had to be killed.
+        cpu_s: the CPU time of the tree.
+        peak_rss_bytes: the peak memory of its largest process.
+        level: how the tree was contained: `guardian` (no process can escape) or `session`.
+        error: why the process did not start, or that its guardian died.
+        not_found: whether it did not start because the executable does not exist.
+        answer: the answer that a prepared job sent before it exited by itself.
     """
 
     reason: EndReason
@@ -132,20 +155,20 @@ class ProcessEnd:
 
 
 class Leave:
-    """Words to a running process from outside: end it politely, or at once.
+    """Events that ask running processes to end.
 
-    `stop` asks for a proper end now; the process counts as `STOPPED`. `hurry` cuts every grace short.
-    Both events may be shared by many processes.
+    `stop` ends a process with a grace; its end reason is `STOPPED`. `hurry` cuts every grace short. Both events may be
+    shared by many processes.
     """
 
     def __init__(self, *, stop: Event | None = None, hurry: Event | None = None) -> None:
-        """Create inside an event loop."""
+        """Create missing events; must be called inside an event loop."""
         self.stop = stop or Event()
         self.hurry = hurry or Event()
 
 
 def contain_level() -> str:
-    """How trials are contained here: `guardian` on Linux, `session` elsewhere."""
+    """Return how trials are contained on this system: `guardian` on Linux, `session` elsewhere."""
     return "guardian" if sys.platform.startswith("linux") else "session"
 
 
@@ -159,12 +182,13 @@ async def supervise(
 ) -> ProcessEnd:
     """Run `spec` until it exits, `timeout_s` seconds have passed since its start, or `leave.stop` is set.
 
-    Seconds in which the machine was suspended or this process stopped do not count.
-    On return, and also when this call is cancelled, every process it started is dead: within the grace
-    (plus `REPORT_MARGIN_S` at the very most). A cancel ends the tree first, shielded and bounded, and then goes on.
-    An executable that can't be started is a value (`NOT_STARTED`), never an exception.
+    Time in which the machine was suspended or this process was stopped does not count.
+
+    On return and on cancellation, every process it started is dead. Ending them takes the grace plus at most
+    `REPORT_MARGIN_S`. A cancellation first ends the tree, shielded and bounded, and then propagates. If the process
+    can't be started, the end reason is `NOT_STARTED`; no exception is raised.
     """
-    await checkpoint_if_cancelled()  # from here on there is something to end
+    await checkpoint_if_cancelled()  # after this point, there are processes to end
     try:
         link = GuardianLink()
     except OSError as error:
@@ -173,13 +197,13 @@ async def supervise(
     swept_s = 0.0
     try:
         with link:
-            # In tasks of their own, since no shield holds back the native cancellation of a task.
+            # In separate tasks, because a shield does not protect from native cancellation of the calling task.
             async with create_task_group() as group:
                 group.start_soon(partial(link.converse, spec, gap_s=clocks.gap_s))
                 group.start_soon(turn.run, timeout_s)
     finally:
         if not link.proves_all_dead or turn.level == "session":
-            # The guardian itself is gone, gave up, or could not see everybody: the marker finds who is left.
+            # The guardian died, gave up, or can't see all processes: find the remaining ones by their marker.
             began = anyio.current_time()
             with move_on_after(MARKED_LIMIT_S, shield=True):
                 await to_thread.run_sync(end_marked, spec.marker, abandon_on_cancel=True)
@@ -204,8 +228,8 @@ class _Turn:
     async def run(self, timeout_s: float) -> None:
         """Run the guardian, which runs the agent, within the time limit.
 
-        Whatever ends the turn, the guardian is asked to end its tree and then exits by itself; it is killed only when it
-        does not.
+        However the turn ends, the guardian is asked to end its tree and then exits by itself. It is killed only if it
+        does not exit.
         """
         link, spec = self._link, self._spec
         try:
@@ -213,7 +237,7 @@ class _Turn:
                 async with create_task_group() as group:
                     group.start_soon(self._watch, limit, timeout_s)
                     try:
-                        # one that has ended can't be killed, and anyio tells so
+                        # raised by anyio if the guardian exits just before it is killed
                         with suppress(ProcessLookupError), self._guarded:
                             async with _open_files(spec) as (stdin, stdout, stderr):
                                 if spec.prepared:
@@ -230,44 +254,44 @@ class _Turn:
                                         start_new_session=True,
                                         check=False,
                                     )
-                    except (OSError, ValueError) as error:  # no room for another process, no such folder or file
+                    except (OSError, ValueError) as error:  # too many processes, or a missing folder or file
                         link.failure = {"message": str(error)}
                     finally:
                         link.hang_up()
-                await checkpoint_if_cancelled()  # the shield above has held this back
+                await checkpoint_if_cancelled()  # a cancellation that the shield above has delayed
         except TimeoutError:
             self._timed_out = True
 
     async def _call(self, *standard: BinaryIO) -> None:
-        """The same with a guardian that is forked from a process that is kept."""
+        """Run a guardian that is forked from a prepared process."""
         spec, link = self._spec, self._link
         async with prepared_process(spec.prepared, level=self.level, marker=spec.marker) as process:
             if not await process.call([link.theirs.fileno(), *(file.fileno() for file in standard)]):
                 await process.end(kill=True)
 
     async def _watch(self, limit: CancelScope, timeout_s: float) -> None:
-        """Let the deadline pass when the time is up, and have the tree ended whatever ends the turn."""
+        """Make `limit` expire when the time is up, and end the tree however the turn ends."""
         try:
             await self._timer.wait(self._link.started, self._leave.stop, until_s=START_LIMIT_S)
             self._start_timer()
             if not await self._timer.wait(self._link.ended, self._leave.stop, until_s=timeout_s):
-                # Not before: a deadline ahead would pass during a stop of this process, and nobody could move it.
+                # Not set in advance: a future deadline could expire while this process is stopped and can't move it.
                 limit.deadline = anyio.current_time()
                 await sleep_forever()
         finally:
             self._ran_s = self._timer.awake_s
-            with CancelScope(shield=True):  # bounded by the timer: a limit of the event loop's is over on waking
+            with CancelScope(shield=True):  # bounded by the timer, as a deadline may have expired during a suspension
                 await self._end_tree()
-            is_over = self._link.proves_all_dead  # then it exits by itself
+            is_over = self._link.proves_all_dead  # then the guardian exits by itself
             self._guarded.deadline = anyio.current_time() + (EXIT_LIMIT_S if is_over else 0)
 
     def _start_timer(self) -> None:
-        """Count from the agent's start, of which the event loop may hear late where many start together."""
+        """Count from the agent's actual start, which may be reported late if many agents start at the same time."""
         passed_s = max(0.0, time.monotonic() - self._link.started_at)
         self._timer = AwakeTimer(self._clocks, passed_s=passed_s if passed_s <= self._clocks.gap_s else 0.0)
 
     async def _end_tree(self) -> None:
-        """Have the guardian end its tree, if it still has one, and wait for its report: within the grace and a margin."""
+        """Ask the guardian to end its tree if necessary, and wait for its report, within the grace and a margin."""
         link, leave, limits = self._link, self._leave, self._spec.limits
         until_s = self._ran_s + limits.grace_s + limits.sweep_s + REPORT_MARGIN_S
         await self._timer.wait(link.given, until_s=until_s)
@@ -278,7 +302,7 @@ class _Turn:
         await self._timer.wait(link.ended, until_s=until_s)
 
     def end(self, *, swept_s: float) -> ProcessEnd:
-        """How it ended. `swept_s` is how long those were looked for whom the guardian left."""
+        """Return how the process ended. `swept_s` is how long the search for processes left by the guardian took."""
         link, timer = self._link, self._timer
         if link.failure is not None:
             return ProcessEnd(
@@ -297,7 +321,7 @@ class _Turn:
                 asleep_s=timer.asleep_s,
                 level=self.level,
             )
-        # What happened first is the guardian's to say: the agent may have ended just before the word to stop came.
+        # The guardian decides what happened first: the agent may have exited just before the request to stop arrived.
         reason = EndReason(str(told["reason"]))
         if reason is EndReason.STOPPED and self._timed_out:
             reason = EndReason.TIMED_OUT
@@ -314,13 +338,16 @@ class _Turn:
 
 @asynccontextmanager
 async def _open_files(spec: ProcessSpec) -> AsyncGenerator[tuple[BinaryIO, BinaryIO, BinaryIO]]:
-    """The process's stdin, stdout and stderr. Raises OSError."""
+    """Open the process's stdin, stdout and stderr for the block. Raises OSError if one can't be opened."""
     with ExitStack() as stack:
         yield await to_thread.run_sync(_open_now, spec, stack)
 
 
 def _open_now(spec: ProcessSpec, stack: ExitStack) -> tuple[BinaryIO, BinaryIO, BinaryIO]:
-    """Open them; `stack` closes them. An agent may have put a named pipe in the place of one: nobody waits at its other end."""
+    """Open the process's stdin, stdout and stderr, which `stack` closes. Blocks. Raises OSError if one can't be opened.
+
+    An agent may have replaced a file with a named pipe; opening it must not wait for a process at its other end.
+    """
 
     def opener(path: str, flags: int) -> int:
         return os.open(path, flags | os.O_NONBLOCK, 0o600)

@@ -1,18 +1,20 @@
-"""The process that owns a trial's process tree: starts the agent, and ends everything it started.
+"""The guardian, a process that owns a trial's process tree: it starts the agent and ends all processes it started.
 
-Run as `python -I -S guardian/__main__.py FD LEVEL`, one for each turn; standard library only, so that it starts in
-milliseconds, and beside a small entry only what Python has compiled before.
-Its working folder, stdin, stdout and stderr are the agent's. FD is one end of a socket pair whose other end only the
-runner holds. Lines go both ways:
+Run as `python -I -S guardian/__main__.py FD LEVEL`, one for each turn. It uses only the standard library, and only its
+small entry module is not loaded from compiled bytecode, so that it starts in milliseconds.
 
-    runner → guardian   {"argv": […], "env": {…}, "grace_s": …, …}  what to run (see `line.Job`)
-                        `stop`   SIGTERM to the agent, the grace, then SIGKILL for whoever is left
-                        `kill`   SIGKILL now
-                        (end of file: the runner is gone, `kill -9` included; a short grace)
-    guardian → runner   {"event": "started", "pid": …, "at": …}, when on the monotonic clock, or {"event": "failed", …}
-                        {"event": "ended", …}  when nobody is left; the guardian exits after it
+Its working directory, stdin, stdout and stderr are the agent's. FD is one end of a socket pair; only the runner holds
+the other end. Both sides send lines:
 
-On Linux the guardian is a subreaper: an orphan falls to it whatever session or environment it chose, so
-"has no children" means "nobody is left". Elsewhere (level `session`) it finds the trial's processes by the
-marker in their environment, which a child that cleared its environment escapes.
+    runner → guardian   {"argv": […], "env": {…}, "grace_s": …, …}  the job to run (see `line.Job`)
+                        `stop`   SIGTERM to the agent; after the grace, SIGKILL to all remaining processes
+                        `kill`   SIGKILL immediately
+                        (end of file: the runner has died, even by `kill -9`; like `stop` with a short grace)
+    guardian → runner   {"event": "started", "pid": …, "at": …}  `at` is a time of the monotonic clock
+                        {"event": "failed", …}  instead, if the agent could not be started
+                        {"event": "ended", …}  when no process is left; the guardian then exits
+
+On Linux the guardian is a subreaper: orphans become its children whatever their session or environment, so if it has no
+children, no process of the trial is left. On other systems (level `session`), it finds the trial's processes by the
+marker in their environment, which does not find a child that cleared its environment.
 """

@@ -1,11 +1,11 @@
-"""The entry of the guardian's process; see the package's docstring."""
+"""Entry point of the guardian; see the package's docstring."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-# After the standard library: an isolated Python has nothing else on its path.
+# Appended after the standard library, which is all that an isolated Python has on its path.
 sys.path.append(os.path.abspath(f"{__file__}/../../../.."))  # noqa: PTH100 - pathlib is slow to import
 
 from pinchbench.process.guardian.guard import main

@@ -1,4 +1,4 @@
-"""Waits for the agent's end, the runner's word or the runner's end, and then ends the tree."""
+"""Waits for the agent's exit, a command of the runner or the runner's death, and then ends the process tree."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import time
 from pinchbench.process.guardian.line import Job, Line
 from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper, command_line, spawn
 
-OUTPUT_CHECK_S = 0.25  # how often the size of the output files is looked at; two fstat calls
-COUNT_CHECK_S = 0.25  # how often processes are counted where their number is limited; some milliseconds
-KILL_ROUND_S = 0.02  # how long one round of SIGKILL may take to show
-KILL_LIMIT_S = 5.0  # a process in uninterruptible sleep can't be killed; give up on it then, and say so
-MAX_NAMED = 20  # how many leftovers are named in the report
+OUTPUT_CHECK_S = 0.25  # how often the size of the output files is checked, with two fstat calls
+COUNT_CHECK_S = 0.25  # how often processes are counted if their number is limited; takes some milliseconds
+KILL_ROUND_S = 0.02  # how long to wait for the effect of one round of SIGKILL
+KILL_LIMIT_S = 5.0  # a process in uninterruptible sleep can't be killed: give up after this time and report it
+MAX_NAMED = 20  # how many leftovers the report lists
 
 
 def go_first() -> None:
-    """Run before everybody else whenever there is something to do; the children don't. Where the system allows it.
+    """Give this process, but not its children, real-time priority if the system allows it.
 
-    Thousands of processes that fork, each in a session of its own, leave an ordinary process no time to count and to
-    end them. Only root may do this, and only root's processes are not held back by RLIMIT_NPROC.
+    Thousands of forking processes, each in its own session, leave a process with normal priority no time to count and
+    end them. Only root can raise the priority, and only root's processes are not limited by RLIMIT_NPROC.
     """
     if sys.platform.startswith("linux"):
         with contextlib.suppress(OSError):
@@ -31,7 +31,7 @@ def go_first() -> None:
 
 
 def output_size() -> int:
-    """Bytes in the files that stdout and stderr go to."""
+    """Return the total size of the files that stdout and stderr are written to, in bytes."""
     total = 0
     for fd in (1, 2):
         info = os.fstat(fd)
@@ -41,10 +41,10 @@ def output_size() -> int:
 
 
 class Guardian:
-    """Owns the tree of one job."""
+    """The owner of one job's process tree."""
 
     def __init__(self, line: Line, settings: dict[str, float]) -> None:
-        """`line` leads to the runner; `settings` are the job's."""
+        """Use `line` to communicate with the runner, and the job's `settings`."""
         self._line = line
         self._grace_s = settings["grace_s"]
         self._orphan_grace_s = settings["orphan_grace_s"]
@@ -55,26 +55,26 @@ class Guardian:
         self._reason = "exited"
 
     def start(self, job: Job) -> int:
-        """Start what the job says and return its process id. Raises OSError when that can't be done."""
+        """Start the job's process and return its id. Raises OSError if it can't be started."""
         return spawn(job.argv, job.env)
 
     def take_answer(self, *, is_over: bool) -> dict[str, object]:
-        """What the report says beside the end, asked for before the rest of the tree is ended.
+        """Return additional members of the report; called before the rest of the tree is ended.
 
-        `is_over` says whether what was started has ended by itself.
+        `is_over` is true if the job's process has exited by itself.
         """
         del is_over
         return {}
 
     def is_crowded(self, tree: Tree) -> bool:
-        """Whether the tree has more processes than it may, looked at now and then."""
+        """Return whether the tree has too many processes; checked at most every `COUNT_CHECK_S`."""
         if not self._max_processes or time.monotonic() < self._counted_at + COUNT_CHECK_S:
             return False
         self._counted_at = time.monotonic()
         return tree.size() > self._max_processes
 
     def watch(self, tree: Tree) -> float:
-        """Wait until the tree has to go. Returns the clock time at which SIGKILL is due."""
+        """Wait until the tree has to end. Returns the monotonic time at which SIGKILL is due."""
         while tree.reap() and tree.status is None:
             word = self._line.wait(OUTPUT_CHECK_S)
             if word is None and output_size() > self._output_limit:
@@ -84,12 +84,12 @@ class Guardian:
             if word is None:
                 continue
             tree.reap()
-            if tree.status is None:  # else it ended by itself just before the word came
+            if tree.status is None:  # otherwise it exited by itself just before the command arrived
                 self._reason = "stopped" if word in ("stop", "kill") else word
                 if word not in ("kill", "process_limit"):
                     tree.signal(tree.pid, signal.SIGTERM)
             match word:
-                case "kill" | "process_limit":  # what multiplies gets no grace to do so
+                case "kill" | "process_limit":  # a fork bomb gets no grace
                     return time.monotonic()
                 case "orphaned":
                     return time.monotonic() + self._orphan_grace_s
@@ -98,7 +98,7 @@ class Guardian:
         return time.monotonic() + self._sweep_s
 
     def end(self, tree: Tree, due: float) -> tuple[list[dict[str, object]], int]:
-        """End whoever is left. Returns those who outlived the agent and how many had to be killed."""
+        """End all remaining processes. Returns those that outlived the agent, and how many had to be killed."""
         leftovers: list[dict[str, object]] = []
         swept = False
         while tree.alive():
@@ -113,7 +113,7 @@ class Guardian:
             if left_s <= 0:
                 return leftovers, self.kill(tree)
             word = self._line.wait(min(left_s, OUTPUT_CHECK_S))
-            # the grace is for last words, not for filling the disk or the process table
+            # the grace is for a clean exit, not for filling the disk or the process table
             if output_size() > 2 * self._output_limit or self.is_crowded(tree):
                 word = "kill"
             match word:
@@ -124,12 +124,12 @@ class Guardian:
         return leftovers, 0
 
     def kill(self, tree: Tree) -> int:
-        """SIGKILL for everybody, for at most `KILL_LIMIT_S`; returns how many there were."""
+        """Send SIGKILL to all processes until none is left, for at most `KILL_LIMIT_S`; return how many there were."""
         killed: set[int] = set()
         limit = time.monotonic() + KILL_LIMIT_S
         while tree.alive() and time.monotonic() < limit:
-            # Stopped first: a stopped process neither forks nor reaps, so the list holds still. By group first:
-            # one that forks and ends all the time is another process whenever its turn comes.
+            # Stop them first: stopped processes neither fork nor reap, so the list does not change any more. Signal
+            # groups first: a process that forks and exits repeatedly has a new pid before its own is signalled.
             stopped: dict[int, int] = {}
             while time.monotonic() < limit:
                 fresh = {pid: group for pid, group in tree.living().items() if pid not in stopped}
@@ -147,7 +147,7 @@ class Guardian:
         return len(killed)
 
     def run(self, job: Job, *, subreaper: bool) -> dict[str, object]:
-        """Start the agent, see it through, and return what is to be reported."""
+        """Run the job until no process of it is left, and return the report."""
         if self._max_processes:
             go_first()
         started_at = time.monotonic()
@@ -155,7 +155,7 @@ class Guardian:
             pid = self.start(job)
         except OSError as error:
             return {"event": "failed", "errno": error.errno, "message": f"{error.strerror}: {job.argv[0]}"}
-        except ValueError as error:  # what no system takes, such as a NUL
+        except ValueError as error:  # invalid on every system, such as a NUL
             return {"event": "failed", "message": str(error)}
         self._line.say(event="started", pid=pid, at=started_at)
         tree = Tree(pid, subreaper=subreaper, marker=job.env[MARKER])
@@ -190,13 +190,13 @@ class Guardian:
 
 
 def leave_stopping_to_the_runner() -> None:
-    """Ignore a Ctrl-C on the terminal and a service manager's SIGTERM."""
+    """Ignore Ctrl-C on the terminal, a service manager's SIGTERM, and SIGHUP: the runner decides when to stop."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 
 
 def main() -> None:
-    """Entry point: see the package's docstring."""
+    """Run the guardian; see the package's docstring."""
     fd = int(sys.argv[1])
     os.set_inheritable(fd, False)
     leave_stopping_to_the_runner()

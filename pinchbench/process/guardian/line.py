@@ -1,4 +1,4 @@
-"""The guardian's end of the conversation with the runner."""
+"""The guardian's end of its connection to the runner."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import select
 import signal
 import time
 
-TYPE_CHECKING = False  # as `typing` has it, which is slow to import
+TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 class Job:
-    """What to run, and how long and how much it may.
+    """The process to run and its limits.
 
-    It comes as one line of JSON, in which each byte of a word is a character: a file name need not be text.
+    Sent as one line of JSON, in which each character of `argv` and `env` stands for a byte, because file names need not
+    be valid text.
     """
 
     def __init__(self, line: bytes) -> None:
-        """Take it apart."""
+        """Parse the line."""
         self.settings = json.loads(line)
         self.argv = [_decode(word) for word in self.settings.pop("argv")]
         self.env = {_decode(name): _decode(value) for name, value in self.settings.pop("env").items()}
@@ -32,10 +33,10 @@ def _decode(word: str) -> str:
 
 
 class Line:
-    """The conversation with the runner; also wakes on a child's end."""
+    """The connection to the runner. Its `wait` also returns when a child exits."""
 
     def __init__(self, fd: int) -> None:
-        """`fd` is this end of it."""
+        """Use this end, `fd`, of the connection, and install signal handlers for the exit of children."""
         self._fd = fd
         self._inbox = b""
         self._is_cut = False
@@ -52,7 +53,7 @@ class Line:
         self._poll.register(self._wake_r, select.POLLIN)
 
     def read_job(self) -> Job | None:
-        """Wait for the job; None when the runner is gone."""
+        """Wait for the job and return it; return None if the runner has died."""
         while b"\n" not in self._inbox:
             if not self._read():
                 return None
@@ -62,30 +63,33 @@ class Line:
         return job
 
     def say(self, **line: object) -> None:
-        """Send one line to the runner, if it is there."""
+        """Send one line to the runner, unless it has died."""
         data = json.dumps(line).encode() + b"\n"
         with contextlib.suppress(OSError):
             while data:
                 data = data[os.write(self._fd, data) :]
 
     def listen(self, fd: int, take: Callable[[], bool]) -> None:
-        """Call `take` whenever something can be read from `fd`, until it returns False."""
+        """Call `take` whenever `fd` is readable, until it returns False."""
         self._takes[fd] = take
         self._poll.register(fd, select.POLLIN)
 
     def forget(self, fd: int) -> None:
-        """Take back `listen`."""
+        """Undo `listen`."""
         if self._takes.pop(fd, None) is not None:
             self._poll.unregister(fd)
 
     def wait(self, timeout_s: float) -> str | None:
-        """Sleep until something happens; return the runner's word, if there was one."""
-        if b"\n" in self._inbox:  # two words came at once: the second must not wait for anything
+        """Wait for an event for at most `timeout_s`; return the runner's command if there is one, else None.
+
+        Returns `orphaned` if the runner has died.
+        """
+        if b"\n" in self._inbox:  # two commands arrived together: don't delay the second one
             timeout_s = 0
         due = time.monotonic() + max(0.0, timeout_s)
         came = self._poll.poll(max(0.0, timeout_s) * 1000)
         late_s = time.monotonic() - due
-        if late_s > self.gap_s:  # so late is nobody who is merely busy: the container was paused
+        if late_s > self.gap_s:  # too late for a busy machine: the container was paused
             self.asleep_s += late_s
         for fd, _ in came:
             if fd == self._wake_r:
@@ -104,7 +108,7 @@ class Line:
         return word.decode("ascii", "replace")
 
     def _read(self) -> bool:
-        """Take what has come, waiting for it. False when the runner is gone."""
+        """Read data into the inbox, and wait for it if necessary. Returns False if the runner has died."""
         if self._is_cut:
             return False
         try:

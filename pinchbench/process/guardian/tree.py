@@ -1,4 +1,4 @@
-"""A process tree, as the process that owns it sees and ends it."""
+"""A process tree from the point of view of the process that owns it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MARKER = "PINCHBENCH_TRIAL"
 
 
 def become_subreaper() -> bool:
-    """Make orphaned descendants fall to this process. False where the system can't."""
+    """Make this process the new parent of orphaned descendants. Returns False if the system doesn't support it."""
     if not sys.platform.startswith("linux"):
         return False
-    import ctypes  # noqa: PLC0415 - costs 10 ms that other systems need not pay
+    import ctypes  # noqa: PLC0415 - takes 10 ms, and other systems don't need it
 
     try:
         return int(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0
@@ -25,17 +25,17 @@ def become_subreaper() -> bool:
 
 
 def spawn(argv: list[str], env: dict[str, str]) -> int:
-    """Start `argv` in a session of its own with default signals. Raises OSError when it can't be executed."""
-    # All of them: Python ignores two of its own, and who started the runner may have had others ignored.
+    """Start `argv` in its own session with default signal handlers. Raises OSError if it can't be executed."""
+    # All signals: Python ignores two itself, and the runner may have inherited other ignored ones.
     usual = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
     places = [argv[0]] if "/" in argv[0] else [f"{place}/{argv[0]}" for place in os.get_exec_path(env)]
     failure: OSError | None = None
     for program in places:
         try:
-            # a third of what it costs to fork this process
+            # takes a third of the time of forking this process
             return os.posix_spawn(program, argv, env, setsid=True, setsigmask=(), setsigdef=usual)
         except OSError as error:
-            # one that is there but can't be executed says more than the places where there is none
+            # the error of a file that can't be executed is more useful than that of folders without the file
             if failure is None or isinstance(failure, FileNotFoundError | NotADirectoryError):
                 failure = error
     code = failure.errno if failure is not None and failure.errno else errno.ENOENT
@@ -43,10 +43,10 @@ def spawn(argv: list[str], env: dict[str, str]) -> int:
 
 
 class Tree:
-    """The agent and everyone it started. Collects exit status, CPU time and peak memory while reaping."""
+    """The agent and all processes it started. Collects exit status, CPU time and peak memory while reaping."""
 
     def __init__(self, pid: int, *, subreaper: bool, marker: str = "") -> None:
-        """`pid` is the agent's, a child of this process; without a subreaper its kin are known by `marker`."""
+        """Use the agent's `pid`, a child of this process; without a subreaper, find its descendants by `marker`."""
         self.pid = pid
         self._marker = marker
         self.status: int | None = None
@@ -55,7 +55,7 @@ class Tree:
         self._subreaper = subreaper
 
     def reap(self) -> bool:
-        """Collect the dead. True while the guardian still has children."""
+        """Reap children that have exited. Returns True while this process still has children."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -70,25 +70,25 @@ class Tree:
             self.peak_rss_bytes = max(self.peak_rss_bytes, usage.ru_maxrss * unit)
 
     def alive(self) -> bool:
-        """Whether anybody of the tree lives."""
+        """Return whether any process of the tree is alive."""
         return self.reap() or (not self._subreaper and bool(self.living()))
 
     def living(self) -> dict[int, int]:
-        """The living processes of the tree with their process groups, zombies left out."""
+        """Return the living processes of the tree, by pid with their process groups, without zombies."""
         return _descendants(os.getpid()) if self._subreaper else _marked(self._marker)
 
     def size(self) -> int:
-        """How many processes the tree has; zombies that nobody has reaped take up room too."""
+        """Return the number of processes in the tree, including zombies, which occupy the process table too."""
         return len(_descendants(os.getpid(), zombies=True) if self._subreaper else _marked(self._marker))
 
     def signal(self, pid: int, number: int) -> None:
-        """Send a signal; a process that has gone meanwhile is fine."""
+        """Send a signal to a process, unless it has ended."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
     def signal_groups(self, groups: set[int], number: int) -> None:
-        """Send a signal to whole process groups of the tree: it reaches the child of a fork that is under way."""
-        for group in groups - {0, 1, os.getpgrp()}:  # of a group that can't be seen from here, 0 is told
+        """Send a signal to process groups of the tree, which also reaches children that are just being forked."""
+        for group in groups - {0, 1, os.getpgrp()}:  # 0 is reported for a group in another pid namespace
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, number)
 
@@ -104,10 +104,10 @@ def _descendants(root: int, *, zombies: bool = False) -> dict[int, int]:
                 text = file.read()
         except OSError:
             continue
-        # the command name may hold spaces and parentheses: fields are counted from its last ")"
+        # the command name may contain spaces and parentheses, so fields are counted from the last ")"
         fields = text[text.rindex(b")") + 2 :].split(b" ")
         state, parent, threads = fields[0], fields[1], int(fields[17])
-        # a program whose first thread has ended looks like a zombie, but has other threads that live on
+        # a process whose first thread has ended looks like a zombie although other threads are running
         if zombies or state not in (b"Z", b"X") or threads > 1:
             parents.setdefault(int(parent), []).append(int(name))
             groups[int(name)] = int(fields[2])
@@ -121,7 +121,7 @@ def _descendants(root: int, *, zombies: bool = False) -> dict[int, int]:
 
 
 def _marked(mine: str) -> dict[int, int]:
-    import psutil  # noqa: PLC0415 - only where there is no subreaper
+    import psutil  # noqa: PLC0415 - only needed without a subreaper
 
     found = {}
     for process in psutil.process_iter():
@@ -134,7 +134,7 @@ def _marked(mine: str) -> dict[int, int]:
 
 
 def command_line(pid: int) -> str:
-    """The command line of a process, cut; empty where it can't be read."""
+    """Return the first 400 bytes of a process's command line; empty if it can't be read."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
             return file.read(400).replace(b"\0", b" ").decode("utf-8", "replace").strip()

@@ -1,18 +1,19 @@
-"""A process that has imported what calls need, and forks a guardian for each; on a call's answer the runner can rely.
+"""The prepared process, which has imported a module in advance and forks a guardian for each call of it.
 
-Run as `python -s -P -X utf8 prepared/__main__.py FD LEVEL MODULE`. MODULE is imported and its `prepare` called, once. Then
-each message on FD, a socket, brings the files of one call: the guardian's end of a conversation as in `process.guardian`,
-then stdin, stdout and stderr. This process forks a guardian for it, which reads its job, forks again, and has
-`main(argument, channel)` of the module called there with the job's only argument. When the guardian has exited, a byte is
-sent on FD. So what is forked has seen no job, and what one job holds is in no other's memory.
+Run as `python -s -P -X utf8 prepared/__main__.py FD LEVEL MODULE`. It imports MODULE and calls its `prepare` once. Each
+message on the socket FD then contains the file descriptors of one call: the guardian's end of a connection as in
+`process.guardian`, then stdin, stdout and stderr. The prepared process forks a guardian for the call. The guardian
+reads its job and forks again, and that fork calls the module's `main(argument, channel)` with the job's only argument.
+When the guardian has exited, the prepared process sends a byte on FD. Since it never reads a job itself, no data of one
+job is in the memory of another.
 
-`channel` is a socket on which the fork, and nobody else, can send its answer. On Linux the kernel says which process
-has sent each byte, and only the fork's own count; it can't be opened by another process through `/proc`, and no program
-that the fork starts inherits it. The answer is read up to the moment in which the fork has ended by itself, before the
-rest of its tree is ended, and stands in the report as `answer`.
+`channel` is a socket on which only the fork can send its answer, so that the runner can trust it. On Linux the kernel
+reports the sender of each byte, and only bytes of the fork itself are accepted. Other processes can't open the socket
+through `/proc`, and programs that the fork starts don't inherit it. The answer is read until the fork has exited by
+itself, before the rest of its tree is ended, and is the member `answer` of the report.
 
-Imports take most of the time of a small check (20 CPU-ms with a fork, 180 with a Python of its own, measured).
+Imports take most of the time of a small check (20 CPU-ms with a fork, 180 CPU-ms with a separate Python, measured).
 
-The fork leads a session of its own, has the environment, the files and the folder of the job, and the signals of a
-program that has just been started. It is killed when its guardian dies.
+The fork leads its own session. It has the environment, the files and the working directory of the job, and the signal
+handlers of a newly started program. It is killed when its guardian dies.
 """

@@ -1,4 +1,4 @@
-"""The entry of the process that makes a call; see the package's docstring."""
+"""Entry point of the prepared process; see the package's docstring."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ ASK_PERSONALITY = 0xFFFFFFFF
 
 
 def fix_addresses() -> None:
-    """Start this program again with its memory at the same addresses each time, where the system allows it.
+    """Re-execute this program without address space randomization, if the system allows it.
 
-    Before Python 3.12 the hash of None, and so the order of a set, depends on them.
+    Before Python 3.12, the hash of None depends on its address, and so the order of a set may.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -26,7 +26,7 @@ def fix_addresses() -> None:
 
 
 if __name__ == "__main__":
-    fix_addresses()  # before more is imported, which would be for nothing
+    fix_addresses()  # before further imports, which would be repeated
     from pinchbench.process.prepared.call import main
 
     main()

@@ -1,4 +1,4 @@
-"""The process that forks guardians, and a guardian's fork that makes the call."""
+"""The prepared process, its guardians, and their forks that make the calls."""
 
 from __future__ import annotations
 
@@ -29,43 +29,43 @@ if TYPE_CHECKING:
 RUNNER = "PINCHBENCH_RUNNER"
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
-ANSWER_BYTES = 4 * 1024 * 1024  # 500 criteria of 200 characters, some traceback: far below
+ANSWER_BYTES = 4 * 1024 * 1024  # far more than 500 criteria of 200 characters and a traceback
 READ_BYTES = 64 * 1024
-CHANNEL = 4000  # its number: beyond those that a program closes to be rid of what it inherited
+CHANNEL = 4000  # file descriptor of the channel: above those that programs close to drop inherited files
 LIBC = ctypes.CDLL(None)
-FILES = 4  # of a call: its end of the conversation, stdin, stdout, stderr
-BROKEN = 70  # the exit code of a fork whose `main` has failed
+FILES = 4  # per call: the guardian's end of the connection, stdin, stdout, stderr
+BROKEN = 70  # exit code of a fork whose `main` failed
 
 
 class Prepared(Protocol):
-    """What a module has to have."""
+    """The functions that a prepared module provides."""
 
     def prepare(self) -> None:
         """Import what its jobs need."""
 
     def main(self, argument: str, channel: int) -> None:
-        """Do a job and send the answer to `channel`; at best it ends the process itself."""
+        """Do a job and send the answer on the file descriptor `channel`. Should end the process itself."""
 
 
 class Channel:
     """The guardian's end of a fork's channel."""
 
     def __init__(self) -> None:
-        """Open it. Raises OSError."""
+        """Create the socket pair. Raises OSError."""
         self._ours, self.theirs = socket.socketpair()
         self._ours.setblocking(False)
         self._says_who = sys.platform.startswith("linux")
         if self._says_who:
             self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._answer = b""
-        self.pid = 0  # whose bytes count
+        self.pid = 0  # the only sender that is accepted
 
     def fileno(self) -> int:
-        """The number of this end."""
+        """Return the file descriptor of this end."""
         return self._ours.fileno()
 
     def read(self) -> bool:
-        """Take what is there. False when no more can come."""
+        """Read the available data without blocking. Returns False if no more is expected."""
         while len(self._answer) <= ANSWER_BYTES:
             try:
                 data, notes, *_ = self._ours.recvmsg(READ_BYTES, socket.CMSG_SPACE(CREDENTIALS.size))
@@ -86,7 +86,7 @@ class Channel:
         return None
 
     def answer(self) -> str:
-        """All that came; nothing when it was too much."""
+        """Return the data received so far as text; empty if it exceeds `ANSWER_BYTES`."""
         return self._answer.decode("utf-8", "replace") if len(self._answer) <= ANSWER_BYTES else ""
 
     def close(self) -> None:
@@ -95,16 +95,16 @@ class Channel:
 
 
 class ForkingGuardian(Guardian):
-    """Starts a job by a fork."""
+    """A guardian that starts its job by forking."""
 
     def __init__(self, line: Line, settings: dict[str, float], module: Prepared) -> None:
-        """`module` is what the job is a call of."""
+        """Create a guardian for a call of `module`."""
         super().__init__(line, settings)
         self._module = module
         self._channel = Channel()
 
     def start(self, job: Job) -> int:
-        """Fork."""
+        """Fork a process for the job and return its id."""
         guardian = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -115,7 +115,7 @@ class ForkingGuardian(Guardian):
         return pid
 
     def take_answer(self, *, is_over: bool) -> dict[str, object]:
-        """What the fork has sent, if it has ended by itself."""
+        """Return the answer that the fork has sent, if it has exited by itself."""
         if is_over:
             self._channel.read()
         self._line.forget(self._channel.fileno())
@@ -123,7 +123,7 @@ class ForkingGuardian(Guardian):
         return {"answer": self._channel.answer()} if is_over else {}
 
     def _become(self, job: Job, guardian: int) -> NoReturn:
-        """Do the job in this process, which is the fork."""
+        """Do the job in this process, the fork."""
         try:
             os.setsid()
             end_with(guardian)
@@ -132,22 +132,22 @@ class ForkingGuardian(Guardian):
             take_environment(job.env)
             gc.enable()
             self._module.main(job.argv[0], channel)
-        except BaseException:  # noqa: BLE001 - nobody is there to raise it to
+        except BaseException:  # noqa: BLE001 - the fork has no caller to raise it to
             traceback.print_exc()
         finally:
             os._exit(BROKEN)
 
 
 def end_with(parent: int) -> None:
-    """Have this process killed when `parent` dies, where the system can."""
+    """Make the system kill this process when `parent` dies. Linux only."""
     if sys.platform.startswith("linux"):
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it has died already
+        if os.getppid() != parent:  # the parent has died already
             os._exit(BROKEN)
 
 
 def usual_signals() -> None:
-    """Make the signals what they are in a Python that has just been started."""
+    """Reset the signal handlers to those of a newly started Python."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
@@ -158,7 +158,7 @@ def usual_signals() -> None:
 
 
 def keep_only(channel: int) -> int:
-    """Close all files but stdin, stdout, stderr and the channel; return the channel's new, high number."""
+    """Close all files except stdin, stdout, stderr and the channel; return the channel's new file descriptor."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     kept = channel
     with contextlib.suppress(OSError, ValueError):
@@ -176,8 +176,8 @@ def keep_only(channel: int) -> int:
 def take_environment(env: dict[str, str]) -> None:
     """Make `env` this process's environment.
 
-    The markers reach programs that are started from here, but `os.environ` doesn't have them: who runs a job, and when,
-    is no part of it.
+    Programs started by this process inherit the markers, but `os.environ` does not contain them, so that a job's result
+    can't depend on its runner or its start time.
     """
     os.environ.clear()
     os.environ.update(env)
@@ -189,19 +189,20 @@ def take_environment(env: dict[str, str]) -> None:
 
 
 def prepare(name: str) -> Prepared | str:
-    """Import a module and prepare it; where that can't be done, say why."""
+    """Import a module and call its `prepare`. Returns the module, or an error message if that failed."""
     try:
         module = cast("Prepared", importlib.import_module(name))
         module.prepare()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the runner has to hear of it
+    except Exception as error:  # noqa: BLE001 - every error must be reported to the runner
         return f"{type(error).__name__}: {error}"
     return module
 
 
 def guard(files: Sequence[int], module: Prepared | str, *, level: str) -> int:
-    """Be the guardian of one call; return its exit code: 1 when somebody of its tree is left.
+    """Run the guardian of one call and return its exit code, which is 1 if processes of its tree are left.
 
-    `files` are its end of the conversation, then stdin, stdout and stderr. `module` may be the reason why there is none.
+    `files` are the file descriptors of its end of the connection, stdin, stdout and stderr. `module` may be the error
+    message of `prepare`.
     """
     fd, *standard = files
     for number, file in enumerate(standard):
@@ -226,24 +227,24 @@ def guard(files: Sequence[int], module: Prepared | str, *, level: str) -> int:
 
 
 def kill_all(guardian: int, *, subreaper: bool) -> None:
-    """End what a dead guardian has left."""
+    """Kill the processes that a dead guardian has left."""
     nobody, _ = socket.socketpair()
     limits = dict.fromkeys(("grace_s", "orphan_grace_s", "sweep_s", "output_limit_bytes", "max_processes"), 0.0)
     Guardian(Line(nobody.fileno()), limits).kill(Tree(guardian, subreaper=subreaper, marker=os.environ[MARKER]))
 
 
 def main() -> None:
-    """Entry point: see the package's docstring."""
+    """Run the prepared process; see the package's docstring."""
     fd, level, name = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     os.set_inheritable(fd, False)
     leave_stopping_to_the_runner()
     subreaper = level == "guardian" and become_subreaper()
     module = prepare(name)
     sys.argv = [name.rpartition(".")[2]]
-    sys.modules["__main__"] = ModuleType("__main__")  # what a job can look at is not this program
+    sys.modules["__main__"] = ModuleType("__main__")  # jobs must not see this program's module
     gc.collect()
     gc.freeze()  # so that the forks share these pages
-    gc.disable()  # guardians of one call make little that has to be collected
+    gc.disable()  # a guardian of one call creates little garbage
     connection = socket.socket(fileno=fd)
     while files := socket.recv_fds(connection, 1, FILES)[1]:
         guardian = os.fork()
@@ -252,8 +253,8 @@ def main() -> None:
         for file in files:
             os.close(file)
         _, status = os.waitpid(guardian, 0)
-        if status:  # somebody has killed it: what it kept has fallen to this process
+        if status:  # it was killed, or could not end its tree: its orphans are now children of this process
             kill_all(guardian, subreaper=subreaper)
             return
-        with contextlib.suppress(OSError):  # the runner is gone, which the next message tells
+        with contextlib.suppress(OSError):  # the runner has died, which ends the loop at the next message
             connection.send(b".")
