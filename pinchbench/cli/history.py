@@ -51,7 +51,7 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     left_out          ungraded, infrastructure, prerequisite_missing, not_run
     caused_by_agent   how many of the infrastructure failures the agent may have caused
     score_if_zero     the mean of score with these as 0; null where there are none
-    tokens, cost_usd  of the agents
+    tokens, cost_usd  of the agents; the cost is null where a price is not known
     judge_cost_usd    null where no price was told
     agents_s          the agents' times, added up
     duration_s        how long the run was at work, without pauses of ten minutes and more

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pinchbench.model import Usage
 from pinchbench.report.columns import Cell, Column, aligned
 from pinchbench.report.text import duration, many, plain, price
 from pinchbench.results.listing import Listed, State
@@ -68,7 +67,7 @@ def _cells(run: Listed, timezone: tzinfo | None) -> list[Cell]:
         str(score.trials) if score.trials == run.planned else f"{score.trials}/{run.planned}",
         str(run.passed),
         str(run.without_score or ""),
-        price(Usage(total_tokens=run.tokens, cost_usd=run.cost_usd).known_cost_usd),
+        price(run.cost_usd),
         duration(run.duration_s),
         plain(run.openclaw),
     )

@@ -115,11 +115,13 @@ def aggregate(
     trials = [trial for task in tasks for trial in task.trials]
     named = dict.fromkeys(task.category for task in tasks if task.category is not None)
     totals = _totals(tasks)
+    usage = _usage(trial.outcome.usage for trial in trials)
+    says_known = journal is not UNSET  # results of older releases keep their bytes
     return Aggregate(
         model=model,
         run_id=run_id,
         timestamp=timestamp,
-        tasks=tuple(_task_result(task) for task in tasks if task.trials),
+        tasks=tuple(_task_result(task, says_known=says_known) for task in tasks if task.trials),
         suite=suite,
         interrupted=end.interrupted if end is not None else None,
         stopped=end.stopped if end is not None else "",
@@ -130,7 +132,8 @@ def aggregate(
         run=run,
         journal=journal,
         counts=counts(plan, outcomes),
-        usage=_usage(trial.outcome.usage for trial in trials),
+        usage=usage,
+        cost_known=_cost_known(usage) if says_known else UNSET,
         execution_time=_seconds(trial.outcome.execution_time_s for trial in trials),
         score=totals.score,
         left_out=totals.left_out,
@@ -225,12 +228,13 @@ class _Task:
         return max(given, key=lambda grade: (grade.graded_at, grade.key)).grading_type if given else None
 
 
-def _task_result(task: _Task) -> TaskEntry:
+def _task_result(task: _Task, *, says_known: bool) -> TaskEntry:
     outcomes = [trial.outcome for trial in task.trials]
     first = outcomes[0]
     worst = next((one for one in outcomes if one.status is not Status.SUCCESS), first)
     scores = summarise(task.scores)
     ungraded = Counter(trial.ungraded for trial in task.trials if trial.ungraded is not None)
+    usage = _usage(one.usage for one in outcomes)
     return TaskEntry(
         task_id=task.task_id,
         status=worst.status,
@@ -245,18 +249,20 @@ def _task_result(task: _Task) -> TaskEntry:
         scores=msgspec.convert(scores, ScoreSummary, from_attributes=True),
         left_out=task.left_out,
         ungraded={name: ungraded[name] for name in (*Ungraded, NOT_GRADED) if ungraded[name]},
-        usage=_usage(one.usage for one in outcomes),
-        runs=tuple(_trial_result(trial) for trial in task.trials),
+        usage=usage,
+        cost_known=_cost_known(usage) if says_known else UNSET,
+        runs=tuple(_trial_result(trial, says_known=says_known) for trial in task.trials),
     )
 
 
-def _trial_result(trial: _Trial) -> TrialEntry:
+def _trial_result(trial: _Trial, *, says_known: bool) -> TrialEntry:
     outcome, grade = trial.outcome, trial.grade
     return TrialEntry(
         repetition=outcome.key.repetition,
         status=outcome.status,
         counts=outcome.reason.counts,
         possibly_caused_by_agent=trial.caused_by_agent,
+        cost_known=_cost_known(outcome.usage) if says_known else UNSET,
         grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
         **{name: getattr(outcome, name) for name in OF_OUTCOME},
     )
@@ -379,6 +385,10 @@ def _judged(grades: Iterable[Grade]) -> list[JudgeGrade]:
     """The parts of those grades about which a judge was asked."""
     parts = (grade.judge for grade in grades)
     return [part for part in parts if part is not None and part.ungraded not in NOBODY_WAS_ASKED]
+
+
+def _cost_known(usage: Usage) -> bool | UnsetType:
+    return False if usage.known_cost_usd is None else UNSET
 
 
 def _usage(usages: Iterable[Usage]) -> Usage:

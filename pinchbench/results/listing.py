@@ -66,7 +66,7 @@ class Listed:
     caused_by_agent: int = 0
     score_if_zero: float | None = None
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     judge_cost_usd: float | None = None
     agents_s: float = 0.0
     duration_s: float = 0.0
@@ -154,7 +154,7 @@ def _in_short(run: PastRun, *, is_running: bool) -> Listed:
         caused_by_agent=len(data.possibly_caused_by_agent.trials),
         score_if_zero=data.possibly_caused_by_agent.score_if_zero,
         tokens=data.usage.total_tokens,
-        cost_usd=data.usage.cost_usd,
+        cost_usd=data.usage.known_cost_usd,
         judge_cost_usd=judge_usd,
         agents_s=data.execution_time,
         duration_s=took_s,

@@ -88,6 +88,12 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
     tool_calls: int = 0
     models: Annotated[tuple[str, ...], Meta(description="the models that answered, by the transcript")] = ()
     usage: Usage = Usage()
+    cost_known: Annotated[
+        bool | UnsetType,
+        Meta(
+            description="false where tokens were used at a price that is not known: `cost_usd` is 0 then; else missing"
+        ),
+    ] = UNSET
     cpu_s: Annotated[float, Meta(description="CPU time of OpenClaw and all it started, in seconds")] = 0.0
     peak_rss_bytes: Annotated[int, Meta(description="resident memory of its largest process, in bytes")] = 0
     leftovers: Annotated[tuple[str, ...], Meta(description="commands that outlived the agent and were ended")] = ()
@@ -132,6 +138,12 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
     left_out: LeftOut
     ungraded: Annotated[dict[str, int], Meta(description="number of ungraded trials by reason")]
     usage: Annotated[Usage, Meta(description="of the agents, over the attempts that count")]
+    cost_known: Annotated[
+        bool | UnsetType,
+        Meta(
+            description="false where tokens were used at a price that is not known: `cost_usd` is 0 then; else missing"
+        ),
+    ] = UNSET
     runs: Annotated[tuple[TrialEntry, ...], Meta(description="its trials by repetition")]
 
 
@@ -281,6 +293,12 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     ] = UNSET
     counts: Counts
     usage: Annotated[Usage, Meta(description="of the agents, over the attempts that count")]
+    cost_known: Annotated[
+        bool | UnsetType,
+        Meta(
+            description="false where tokens were used at a price that is not known: `cost_usd` is 0 then; else missing"
+        ),
+    ] = UNSET
     execution_time: Annotated[float, Meta(description="the agents' own times, summed, in seconds")]
     score: Estimate
     left_out: TotalLeftOut

@@ -22,6 +22,7 @@ from pinchbench.grading.check_child import Answer, tally
 from pinchbench.grading.check_place import open_place, sweep_places
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.model import CheckGrade, Ungraded
+from pinchbench.process.prepared_process import keep_prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -340,21 +341,22 @@ class TestTheSameEvidenceGetsTheSameGrade:
         desk.tell({"type": "message", "message": {"role": "user", "content": f"It is in {desk.workspace}/a."}})
         seen = set()
         first = desk.job(LOOK_AROUND, timezone="Asia/Tokyo")
-        for number in range(10):
-            monkeypatch.setenv("LC_ALL", ("C", "de_DE.UTF-8", "")[number % 3])
-            monkeypatch.setenv("PYTHONHASHSEED", str(number))
-            monkeypatch.setenv("TZ", ("UTC", "Europe/Vienna")[number % 2])
-            # evidence that was copied elsewhere, another run of the runner
-            elsewhere = tmp_path / f"e1-{number}"
-            elsewhere.mkdir()
-            archive, transcript = elsewhere / "w.tar.zst", elsewhere / "t.jsonl"
-            archive.write_bytes(first.archive.read_bytes())
-            transcript.write_bytes(first.transcript.read_bytes())
-            job = replace(first, archive=archive, transcript=transcript, marker=f"{desk.marker}/{number}")
-            with fail_after(45):
-                grade = await run_check(job)
-            assert grade.ungraded is None, (grade, desk.said())
-            seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), desk.said()))
+        async with keep_prepared():
+            for number in range(50):
+                monkeypatch.setenv("LC_ALL", ("C", "de_DE.UTF-8", "")[number % 3])
+                monkeypatch.setenv("PYTHONHASHSEED", str(number))
+                monkeypatch.setenv("TZ", ("UTC", "Europe/Vienna")[number % 2])
+                # evidence that was copied elsewhere, another run of the runner
+                elsewhere = tmp_path / f"e1-{number}"
+                elsewhere.mkdir()
+                archive, transcript = elsewhere / "w.tar.zst", elsewhere / "t.jsonl"
+                archive.write_bytes(first.archive.read_bytes())
+                transcript.write_bytes(first.transcript.read_bytes())
+                job = replace(first, archive=archive, transcript=transcript, marker=f"{desk.marker}/{number}")
+                with fail_after(45):
+                    grade = await run_check(job)
+                assert grade.ungraded is None, (grade, desk.said())
+                seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), desk.said()))
         [(_, said)] = [*seen]
         assert grade.breakdown["found"] == 0
         assert said.count("\n") > 8

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from pinchbench.model import (
     CheckGrade,
@@ -28,6 +29,7 @@ from pinchbench.results.aggregate import aggregate, counts
 from pinchbench.results.facts import RunFacts, TaskFacts
 from pinchbench.results.journal import JournalWriter
 from pinchbench.results.records import GradeGiven, TrialFinished
+from pinchbench.results.result_json import JournalEnd
 from pinchbench.results.statistics import estimate
 from pinchbench.results.store import create_run, write_json
 from pinchbench.runner.finish import derive_result
@@ -35,6 +37,8 @@ from pinchbench.runner.finish import derive_result
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from msgspec import UnsetType
 
 PLAN = [TrialKey(task_id=task, repetition=number) for number in (1, 2) for task in ("task_b", "task_a")]
 
@@ -60,9 +64,12 @@ def build(
     grades: Sequence[Grade] = (),
     categories: Mapping[str, str] | None = None,
     graded: Sequence[Grade] = (),
+    *,
+    journal: JournalEnd | UnsetType = UNSET,
 ) -> dict[str, Any]:
     built = aggregate(
         model="m",
+        journal=journal,
         run_id="r",
         timestamp=1.5,
         plan=plan,
@@ -481,3 +488,17 @@ def test_the_same_journal_gives_the_same_bytes_whatever_ended_first(order: list[
     usual = build(outcomes, plan, grades)
     other = build([outcomes[place] for place in order], plan, [grades[place] for place in reversed(order)])
     assert msgspec.json.encode(other) == msgspec.json.encode(usual)
+
+
+def test_a_cost_at_a_price_that_is_not_known_is_marked() -> None:
+    plan = keys("task_a", "task_b")
+    free = replace(outcome(plan[0]), usage=Usage(total_tokens=90, input_tokens=80, output_tokens=10))
+    end = JournalEnd(records=5, digest="d")
+    paid = replace(outcome(plan[1]), usage=Usage(total_tokens=90, cost_usd=0.5))
+    data = build([free, paid], plan, journal=end)
+    assert [task.get("cost_known") for task in data["tasks"]] == [False, None]
+    assert data["tasks"][0]["runs"][0]["cost_known"] is False
+    assert "cost_known" not in data
+
+    assert build([free], plan, journal=end)["cost_known"] is False
+    assert "cost_known" not in build([free], plan), "the result of an older release keeps its bytes"
