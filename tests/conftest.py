@@ -18,13 +18,15 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
 # Whoever started the tests may have had signals ignored (`nohup`, a job in the background), and children inherit that.
-for _number, _usual in (
-    (signal.SIGINT, signal.default_int_handler),
-    (signal.SIGTERM, signal.SIG_DFL),
-    (signal.SIGHUP, signal.SIG_DFL),
-):
+USUAL_HANDLERS: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+for _number, _usual in USUAL_HANDLERS.items():
     signal.signal(_number, _usual)
 
 # The tests start some thousand Python programs. Where whoever started them keeps no bytecode, each of these would compile
@@ -48,11 +50,9 @@ settings.load_profile("pinchbench")
 
 
 @pytest.fixture(autouse=True)
-def same_signals() -> Iterator[None]:
-    """Put the handlers of signals back: a command that is called in this process ignores Ctrl-C once its run is over."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
+def usual_signals() -> None:
+    """Put the handlers of signals back: a command that was called in this process ignores Ctrl-C once its run is over."""
+    for number, handler in USUAL_HANDLERS.items():
         signal.signal(number, handler)
 
 

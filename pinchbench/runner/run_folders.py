@@ -90,9 +90,15 @@ async def open_work_folder(
     try:
         async with owned_homes(folder, takes_over=takes_over):
             yield folder
-    finally:
-        with suppress(OSError):
-            folder.rmdir()  # where it is empty
+    except ResultsError:
+        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
+            await to_thread.run_sync(_remove_empty, folder, abandon_on_cancel=True)
+        raise
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _make_work_folder(root: Path, name: str, prefix: str) -> Path:

@@ -300,7 +300,7 @@ def test_what_is_graded_after_the_run_was_resumed_took_as_long_as_its_grading(tm
     key = TrialKey(task_id="task_a", repetition=1)
     check, judge = CheckGrade(score=1.0, duration_s=0.4), JudgeGrade(score=1.0, latency_s=7.0)
     grade = Grade(key=key, grading_type=GradingType.HYBRID, score=1.0, check=check, judge=judge, graded_at=BEGAN + 402)
-    resumption = RunResumed(at=BEGAN + 390, trials=0, config={}, versions={})
+    resumption = RunResumed(at=BEGAN + 390, trials=0, config={"model": "mock/m1"}, versions={})
 
     events = _events(_append(files, resumption, GradeGiven(grade=grade), RunFinished(at=BEGAN + 405)))
 
