@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).with_name("prepared") / "__main__.py"
 # Settings that would otherwise vary with each start of Python or with the user's environment.
 FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+ALL_LIMIT_S = 60.0  # for as many as there are
 END_LIMIT_S = 5.0  # it is idle and exits when its socket is closed, unless the machine is swapping heavily
 
 
@@ -96,8 +97,9 @@ async def keep_prepared() -> AsyncGenerator[None]:
         yield
     finally:
         _idle.reset(token)
-        while idle:
-            await idle.pop().end()
+        with move_on_after(ALL_LIMIT_S, shield=True):
+            while idle:
+                await idle.pop().end()
 
 
 @asynccontextmanager
@@ -129,4 +131,5 @@ async def prepared_process(module: str, *, level: str, marker: str) -> AsyncGene
         if is_over and idle is not None and process.lives:
             idle.append(process)
         else:
-            await process.end(kill=not is_over)
+            with move_on_after(ALL_LIMIT_S, shield=True):
+                await process.end(kill=not is_over)

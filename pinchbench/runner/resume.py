@@ -63,7 +63,8 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
                 root.start_soon(audience.attend)
                 with closing(audience):
                     audience.tell(NOTHING_LEFT)
-                    return await to_thread.run_sync(derive_result, files)
+                    result = await to_thread.run_sync(derive_result, files)
+            return result
         return await run_prepared(prepared, resumption, observer=observer, handle_signals=handle_signals)
 
 
