@@ -1,1 +1,1 @@
-"""The scripted model: a provider on loopback that needs no provider."""
+"""The scripted model: a built-in provider on loopback that needs no account or network."""

@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI puts them on the wire, and what they cost: pure."""
+"""Chat completions in OpenAI's wire format, and their cost (pure)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pinchbench.model import Usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# OpenClaw prices a trial itself, from the provider config. `provider_config` hands it these same numbers, so that
-# what the server counts and what the transcript says can be compared to the cent.
+# OpenClaw computes a trial's cost from the provider config. `provider_config` contains these same prices, so that the
+# server's count and the transcript can be compared to the cent.
 INPUT_USD_PER_MTOK = 1.0
 OUTPUT_USD_PER_MTOK = 2.0
 CACHE_READ_USD_PER_MTOK = 0.1
@@ -21,13 +21,13 @@ CACHE_WRITE_USD_PER_MTOK = 0.0
 
 CHARACTERS_PER_TOKEN = 4
 ANSWER_CHUNKS = 4
-# A date would make two equal runs differ; nobody reads it.
+# A real date would make two identical runs differ; the value is never read.
 CREATED = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Completion:
-    """One reply of the model and the tokens it took. `cached_tokens` is a part of `prompt_tokens`."""
+    """One reply of the model and its token counts. `cached_tokens` is included in `prompt_tokens`."""
 
     model: str
     reply: Reply
@@ -36,12 +36,12 @@ class Completion:
 
     @property
     def completion_tokens(self) -> int:
-        """At least 1: no provider answers for nothing."""
+        """The number of completion tokens, at least 1 as with real providers."""
         return max(1, count_tokens(self._message()))
 
     @property
     def usage(self) -> Usage:
-        """The usage in OpenClaw's convention, where input excludes what came from the cache."""
+        """The usage in OpenClaw's convention: input excludes cached tokens."""
         fresh = self.prompt_tokens - self.cached_tokens
         cost_of_a_million = (
             fresh * INPUT_USD_PER_MTOK
@@ -58,12 +58,12 @@ class Completion:
         )
 
     def whole(self) -> dict[str, object]:
-        """Give the body of a reply that is not streamed."""
+        """Return the body of a reply that is not streamed."""
         choice = {"index": 0, "message": self._message(), "logprobs": None, "finish_reason": self._finish_reason()}
         return {**self._envelope("chat.completion"), "choices": [choice], "usage": self._wire_usage()}
 
     def chunks(self) -> list[dict[str, object]]:
-        """Give the events of a streamed reply: the content, why it ended, then the usage without a choice."""
+        """Return the events of a streamed reply: the content, the finish reason, then the usage without a choice."""
         deltas: list[dict[str, object]] = [{"role": "assistant", **delta} for delta in self._deltas()[:1]]
         deltas += self._deltas()[1:]
         return [
@@ -75,7 +75,7 @@ class Completion:
     def _deltas(self) -> list[dict[str, object]]:
         match self.reply:
             case ToolCall(call_id=call_id, tool=tool, arguments=arguments):
-                # Split on purpose: providers do it, and a client that parses the first part alone must fail here.
+                # Split on purpose, as providers do: a client that parses only the first part must fail here.
                 middle = len(arguments) // 2
                 head = {"name": tool, "arguments": arguments[:middle]}
                 return [
@@ -118,12 +118,12 @@ class Completion:
 
 
 def count_tokens(value: object) -> int:
-    """Count tokens as nobody's tokenizer does, but alike on every machine."""
+    """Return an approximate token count that is the same on every machine."""
     return len(json.dumps(value)) // CHARACTERS_PER_TOKEN
 
 
 def count_cached_tokens(messages: Sequence[object], previous: Sequence[object]) -> int:
-    """Count the tokens of the messages that both conversations begin with, as a provider's prompt cache does."""
+    """Return the tokens of the messages with which both conversations begin, like a provider's prompt cache."""
     shared = 0
     for message, earlier in zip(messages, previous, strict=False):
         if message != earlier:
@@ -133,5 +133,5 @@ def count_cached_tokens(messages: Sequence[object], previous: Sequence[object]) 
 
 
 def error_body(message: str, kind: str, code: str | None = None) -> dict[str, object]:
-    """Give the JSON of an error as OpenAI words it."""
+    """Return the JSON of an error in OpenAI's format."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

@@ -1,4 +1,4 @@
-"""What the scripted model says next: pure, and the same for the same conversation."""
+"""The scripted model's next reply, always the same for the same conversation (pure)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from pinchbench.model import Task
     from pinchbench.suite.solution import Solution, ToolStep
 
-# OpenClaw puts a command into the background after 10 s, and a script can't come back for it as a model would.
+# OpenClaw moves a command to the background after 10 s, and unlike a model a script can't return to it later.
 PATIENCE_MS = 120_000
 UNSCRIPTED_ANSWER = "I have no script for this request, so I politely leave everything as it is."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScriptedTurn:
-    """What the model does in one turn: call its tools one after another, then answer.
+    """The script of one turn: call its tools one after another, then answer.
 
-    `earlier_results` counts the tool results that earlier turns of the same session have left in the conversation.
+    `earlier_results` counts the tool results in the conversation from earlier turns of the same session.
     """
 
     steps: tuple[ToolStep, ...] = ()
@@ -30,7 +30,7 @@ class ScriptedTurn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """The model wants a tool to run. `arguments` is a JSON object; `call_id` is unique in its conversation."""
+    """A request to run a tool. `arguments` is a JSON object; `call_id` is unique in its conversation."""
 
     call_id: str
     tool: str
@@ -39,7 +39,7 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """The model is done and says so."""
+    """The final answer of a turn."""
 
     text: str
 
@@ -48,9 +48,9 @@ Reply: TypeAlias = ToolCall | Answer
 
 
 def plan_turns(solution: Solution | None, task: Task) -> tuple[ScriptedTurn, ...]:
-    """Give every turn of the task its script.
+    """Return a script for every turn of the task.
 
-    Turns that the solution does not reach get a polite answer; turns that the task does not have are left out.
+    Turns beyond the solution's get a polite answer; turns that the task does not have are ignored.
     """
     solved = solution.turns if solution is not None else ()
     planned: list[ScriptedTurn] = []
@@ -68,13 +68,13 @@ def plan_turns(solution: Solution | None, task: Task) -> tuple[ScriptedTurn, ...
 
 
 def next_reply(turn: ScriptedTurn, messages: object) -> Reply:
-    """Continue the turn after these messages, which are taken as they came over the wire: any JSON at all.
+    """Return the reply that continues the turn after these messages, which may be any JSON.
 
-    The whole conversation is counted, never just the part after the last user message: OpenClaw often appends a
-    user message with internal context after the tool results, and the script would start over for ever.
+    Tool results are counted over the whole conversation, not only after the last user message: OpenClaw often appends a
+    user message with internal context after the tool results, and the script would restart forever.
     """
     results = _count_tool_results(messages)
-    # A conversation that was compacted can hold fewer results than the earlier turns made.
+    # A compacted conversation can hold fewer results than the earlier turns produced.
     step_index = max(0, results - turn.earlier_results)
     if step_index >= len(turn.steps):
         return Answer(text=turn.answer)
@@ -94,5 +94,5 @@ def _to_json(args: Mapping[str, object]) -> str:
 
 
 def _plain(value: object) -> object:
-    # Read-only mappings are not known to the encoder; a date that YAML made reads best as text.
+    # The encoder does not support read-only mappings; a date parsed by YAML is written as text.
     return dict(value) if isinstance(value, Mapping) else str(value)

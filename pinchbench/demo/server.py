@@ -1,4 +1,4 @@
-"""The scripted model as a provider: an OpenAI-compatible server on loopback, with faults on demand."""
+"""The scripted model as a provider: an OpenAI-compatible server on loopback with configurable faults."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.model import TrialKey
 
-# Stopping aborts every connection and cancels every request, which takes a few turns of the event loop. The limit is
-# there for a loop that is starved, not for anything the server waits for.
+# Stopping aborts every connection and cancels every request, which takes a few iterations of the event loop. The
+# limit is for a starved loop, not for anything that the server waits for.
 STOP_LIMIT_S = 5.0
 
-# Longer than any client keeps a connection it does not use: a server that closes first can do so just as the client
-# sends the next request, and that would look like a fault nobody asked for.
+# Longer than any client keeps an idle connection: a server that closes it first may do so just as the client sends
+# the next request, which would look like an unrequested fault.
 KEEP_ALIVE_S = 120
 
 CONTEXT_WINDOW_TOKENS = 200_000
@@ -61,12 +61,12 @@ HTTP_TOO_MANY_REQUESTS = 429
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Faults:
-    """How the server misbehaves.
+    """The faults that the server simulates.
 
-    `latency_s` passes before each reply, `chunk_delay_s` between the events of a stream. Then at most one of three:
-    `hang` (accepts, never answers), `status` (an error response, with a `Retry-After` if given) or `drop` (cuts the
-    connection in the middle of the reply), in this order when several are set. `times` says for how many requests
-    of a slot, from the moment the faults were set; None is for ever.
+    `latency_s` is the delay before each reply, `chunk_delay_s` the delay between the events of a stream. In addition,
+    at most one of these happens, in this order if several are set: `hang` (accepts, never answers), `status` (an error
+    response, with a `Retry-After` if given) or `drop` (closes the connection in the middle of the reply). `times`
+    limits the number of faulty requests of a slot, counted from when the faults were set; None means no limit.
     """
 
     latency_s: float = 0.0
@@ -83,7 +83,7 @@ NO_FAULTS = Faults()
 
 @dataclass(kw_only=True, slots=True)
 class _Playing:
-    """One turn being played. `cached` holds the messages of its last completed request, as a provider's cache would."""
+    """A turn in progress. `cached` holds the messages of its last completed request, like a provider's cache."""
 
     key: TrialKey
     turn: ScriptedTurn
@@ -92,7 +92,7 @@ class _Playing:
 
 @dataclass(kw_only=True, slots=True)
 class _SlotState:
-    """What one slot plays, and the faults it has left."""
+    """A slot's current turn and its remaining faults."""
 
     faults: Faults
     faulty_requests: int = 0
@@ -100,7 +100,7 @@ class _SlotState:
     place: str = ""
 
     def take_faults(self) -> Faults:
-        """Use up one request's worth of faults; once they are used up only the delays are left."""
+        """Return the faults of the next request; after `times` requests only the delays."""
         if self.faults.times is not None and self.faulty_requests >= self.faults.times:
             return Faults(latency_s=self.faults.latency_s, chunk_delay_s=self.faults.chunk_delay_s)
         self.faulty_requests += 1
@@ -108,10 +108,10 @@ class _SlotState:
 
 
 class ScriptedModel:
-    """A running scripted model; `scripted_model` makes it. Not for use from other threads."""
+    """A running scripted model, created by `scripted_model`. Not thread-safe."""
 
     def __init__(self, *, port: int, faults: Faults) -> None:
-        """Take the port it is reached at and the faults of every slot that has none of its own."""
+        """Take the port of the server and the default faults of every slot."""
         self._port = port
         self._faults = faults
         self._slots: dict[str, _SlotState] = {}
@@ -119,39 +119,40 @@ class ScriptedModel:
 
     @property
     def counted(self) -> Mapping[TrialKey, Usage]:
-        """What each trial used, by the server's own count; a live view.
+        """The usage of each trial, as counted by the server; a live view.
 
-        Only replies with status 200 that were sent to the end count. A trial that is played again, in another turn
-        or another attempt, goes on counting; one that never asked anything counts 0.
+        Only replies with status 200 that were sent completely count. A trial's count continues over several turns and
+        attempts; a trial without requests counts 0.
         """
         return MappingProxyType(self._counted)
 
     def base_url(self, slot: str | None = None) -> str:
-        """Give the address for this slot's provider config. A slot's name has no `/` in it.
+        """Return the base URL for this slot's provider config. A slot's name must not contain `/`.
 
-        Without a slot, it is an address for several agents: each plays what is played at the place that its prompt names.
+        Without a slot, the URL serves several agents: each gets the turn of the place that its prompt names.
         """
         path = "" if slot is None else f"/{quote(slot, safe='')}"
         return f"http://127.0.0.1:{self._port}{path}/v1"
 
     def play(self, slot: str, key: TrialKey, turn: ScriptedTurn, *, place: str = "") -> None:
-        """Play this turn on this slot from now on, and count its requests to this trial.
+        """Play this turn on this slot from now on, and count its requests for this trial.
 
-        `place` is the end of the path in which the agent works: at an address for several it tells whose request it is.
+        `place` is the end of the agent's working directory: at a URL for several agents it identifies the sender of a
+        request.
 
-        A request that is being answered already still ends as, and counts to, what was played when it came.
+        A request that is already being answered still gets, and counts for, the turn that was playing when it arrived.
         """
         state = self._state(slot)
         state.playing, state.place = _Playing(key=key, turn=turn), place
         self._counted.setdefault(key, Usage())
 
     def set_faults(self, slot: str, faults: Faults) -> None:
-        """Give this slot faults of its own, and start their `times` anew."""
+        """Set faults for this slot only, and restart their `times`."""
         state = self._state(slot)
         state.faults, state.faulty_requests = faults, 0
 
     def routes(self) -> list[Route]:
-        """Give the endpoints, for the server that carries them."""
+        """Return the routes for the server."""
         return [
             Route("/{slot}/v1/models", self._models),
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
@@ -159,7 +160,10 @@ class ScriptedModel:
         ]
 
     def _slot_at_work(self, messages: Iterable[object]) -> str:
-        """The slot whose place a conversation's system prompt names; empty for none. Of two, one begins with the other."""
+        """Return the slot whose place a conversation's system prompt names; empty if there is none.
+
+        If several are named, one place is a prefix of the other and the longest counts.
+        """
         prompts = [one for one in messages if isinstance(one, dict) and one.get("role") == "system"]
         text = json.dumps(prompts, ensure_ascii=False)
         named = [(len(state.place), slot) for slot, state in self._slots.items() if state.place and state.place in text]
@@ -177,7 +181,7 @@ class ScriptedModel:
 
     async def _complete(self, request: Request) -> ASGIApp:
         body = await request.body()
-        # Nothing is awaited from here on, so the request belongs to one turn whole.
+        # Nothing is awaited from here on, so the whole request belongs to one turn.
         try:
             asked = json.loads(body)
             messages = asked["messages"] if isinstance(asked, dict) else None
@@ -209,7 +213,7 @@ class ScriptedModel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Performance:
-    """One reply being sent, as an ASGI response. `count` is called when all of it was handed to the socket."""
+    """A reply being sent, as an ASGI response. `count` is called once all of it was passed to the socket."""
 
     completion: Completion
     stream: bool
@@ -217,7 +221,7 @@ class _Performance:
     count: Callable[[], None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Perform until the end, or until the client is gone: a hanging reply must not outlive its agent."""
+        """Send the reply until its end, or until the client disconnects: a hanging reply must not outlive its agent."""
         async with anyio.create_task_group() as group:
             group.start_soon(_cancel_when_disconnected, receive, group.cancel_scope)
             await self._perform(scope, receive, send)
@@ -242,7 +246,7 @@ class _Performance:
         for event in events:
             await send({"type": "http.response.body", "body": event, "more_body": True})
             if self.faults.drop:
-                # uvicorn closes the connection of an application that returns in the middle of its response.
+                # uvicorn closes the connection if the application returns in the middle of its response.
                 return
             await anyio.sleep(self.faults.chunk_delay_s)
         await send({"type": "http.response.body", "body": b"data: [DONE]\n\n", "more_body": False})
@@ -278,11 +282,13 @@ def _fault_response(status: int, retry_after_s: float | None) -> JSONResponse:
 
 
 class _LoopbackServer(uvicorn.Server):
-    """uvicorn inside somebody else's event loop: it takes no signals, and it stops when told, not when all is quiet."""
+    """uvicorn in an existing event loop: it handles no signals, and stops when cancelled, without waiting for
+    requests.
+    """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        # uvicorn sets it on startup, which a cancellation may forestall.
+        # uvicorn sets it on startup, which a cancellation may prevent.
         self.servers: list[asyncio.base_events.Server] = []
         self.listening = anyio.Event()
 
@@ -296,21 +302,21 @@ class _LoopbackServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Leave the signals to the runner."""
+        """Install no signal handlers: the runner handles signals."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening. Shielded: cut short, it would leave a listener that nobody knows. It waits for nothing."""
+        """Start listening. Shielded: when cut short, it would leave an untracked listener. It waits for nothing."""
         with anyio.CancelScope(shield=True):
             await super().startup(sockets)
 
     async def main_loop(self) -> None:
-        """Wait to be cancelled, instead of ticking: the ticks keep a date header that is switched off."""
+        """Wait for cancellation instead of ticking: uvicorn's ticks only update a date header, which is disabled."""
         self.listening.set()
         await anyio.sleep_forever()
 
     async def _close_everything(self) -> None:
-        # uvicorn's own shutdown waits for requests to end, and one that hangs never does.
+        # uvicorn's own shutdown waits for requests to end, which a hanging one never does.
         for server in self.servers:
             server.close()
         for connection in self.server_state.connections:
@@ -320,7 +326,7 @@ class _LoopbackServer(uvicorn.Server):
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        # An aborted transport closes its socket in the next turn of the loop.
+        # An aborted transport closes its socket in the next iteration of the loop.
         await checkpoint()
         for server in self.servers:
             await server.wait_closed()
@@ -328,8 +334,8 @@ class _LoopbackServer(uvicorn.Server):
 
 @contextmanager
 def _silent_uvicorn() -> Generator[None]:
-    # Without handlers Python prints warnings to stderr, and a scripted fault is not worth one. A filter of our own,
-    # unlike a level or a handler, can be taken away again whatever others did to the logger meanwhile.
+    # Without handlers Python prints warnings to stderr, which scripted faults should not cause. A filter of our own,
+    # unlike a level or a handler, can be removed safely even if other code has changed the logger meanwhile.
     def reject(_record: logging.LogRecord) -> bool:
         return False
 
@@ -345,20 +351,20 @@ def _silent_uvicorn() -> Generator[None]:
 async def scripted_model(*, faults: Faults = NO_FAULTS) -> AsyncGenerator[ScriptedModel]:
     """Run a scripted model on a free port of 127.0.0.1 for as long as the context is open.
 
-    On exit, a cancellation included, connections are cut at once, whatever they were doing; after at most
-    `STOP_LIMIT_S` no task, socket or thread is left. It runs in a task group, so an exception of the body comes out
-    in an `ExceptionGroup`, and like any task group it is entered and left in the same task.
+    On exit and on cancellation, all connections are aborted immediately; after at most `STOP_LIMIT_S` no task, socket
+    or thread is left. It runs in a task group, so exceptions of the body are raised in an `ExceptionGroup`, and the
+    context must be entered and exited in the same task.
 
-    uvicorn speaks asyncio only: the event loop must be anyio's asyncio backend, not trio. While it runs, other
-    uvicorn servers of the process lose their error log.
+    uvicorn requires asyncio: the event loop must be anyio's asyncio backend, not trio. While it runs, other uvicorn
+    servers of the process have no error log.
 
     Args:
-        faults: How every slot misbehaves that is not told otherwise by `set_faults`.
+        faults: The faults of every slot without faults of its own, set by `set_faults`.
 
     Raises:
         OSError: There is no free port.
     """
-    # asyncio switches Nagle's delay of 40 ms a reply off only for sockets that name their protocol.
+    # asyncio disables Nagle's algorithm, a delay of 40 ms per reply, only for sockets with an explicit protocol.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener, _silent_uvicorn():
         listener.bind(("127.0.0.1", 0))
         model = ScriptedModel(port=listener.getsockname()[1], faults=faults)
@@ -373,7 +379,7 @@ async def scripted_model(*, faults: Faults = NO_FAULTS) -> AsyncGenerator[Script
 def _uvicorn_config(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        # The implementation that is always there, rather than whichever is installed.
+        # The implementation that is always available, instead of whichever is installed.
         http=H11Protocol,
         ws="none",
         lifespan="off",
@@ -387,9 +393,10 @@ def _uvicorn_config(app: Starlette) -> uvicorn.Config:
 
 
 def provider_config(model: ScriptedModel, slot: str | None, model_id: str) -> dict[str, object]:
-    """Give the value of `models.providers.<name>` that makes OpenClaw use this slot, or none, as its provider.
+    """Return the value of `models.providers.<name>` that makes OpenClaw use this slot as its provider.
 
-    OpenClaw is given the prices that `counted` uses, so the cost in a transcript and the cost counted here agree.
+    With `slot=None` the provider serves several agents, as in `ScriptedModel.base_url`. The prices are those of
+    `counted`, so that the costs in a transcript and in `counted` agree.
     """
     return {
         "baseUrl": model.base_url(slot),

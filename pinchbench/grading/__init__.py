@@ -1,1 +1,1 @@
-"""Grading: a trial's check in a process of its own, a judge that reads along, and one grade from both."""
+"""Grading: a trial's check in its own process, a judge that evaluates in parallel, and one grade from both."""

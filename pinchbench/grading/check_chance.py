@@ -1,4 +1,4 @@
-"""What would be chance in a check's process: random numbers, the order of folders, names of temporary files."""
+"""Removing chance from a check's process: random numbers, the order of folders, names of temporary files."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 SEED = 0
 
-# Bound before they are replaced.
+# References taken before the originals are replaced.
 listdir, scandir = os.listdir, os.scandir
 
 
 def exclude_chance() -> None:
-    """Make what this process does by chance the same in every check.
+    """Make random and unordered results of this process the same in every check.
 
-    Programs that the check starts are not reached; they share its hash seed only.
+    Programs that the check starts are not affected; they only share its hash seed.
     """
     os.umask(0o022)
     random.seed(SEED)
-    source = Random(SEED)  # noqa: S311 - that it can be foretold is the point
-    os.urandom = source.randbytes  # `uuid`, `secrets` and numpy's generators take theirs from there
+    source = Random(SEED)  # noqa: S311 - predictable on purpose
+    os.urandom = source.randbytes  # the source of `uuid`, `secrets` and numpy's generators
     random._urandom = source.randbytes  # type: ignore[attr-defined]  # noqa: SLF001
     names = tempfile._get_candidate_names()  # type: ignore[attr-defined]  # noqa: SLF001
-    names._rng, names._rng_pid = Random(SEED), os.getpid()  # noqa: S311, SLF001 - a fork makes one of its own
+    names._rng, names._rng_pid = Random(SEED), os.getpid()  # noqa: S311, SLF001 - a fork creates its own
     os.listdir = _sorted_names  # type: ignore[assignment]
     os.scandir = _SortedEntries  # type: ignore[assignment]
     os.supports_fd |= {os.listdir, os.scandir}
@@ -40,7 +40,7 @@ def _sorted_names(path: str | int | os.PathLike[str] | None = None) -> list[str]
 
 
 class _SortedEntries:
-    """What `os.scandir` returns, by name."""
+    """The entries that `os.scandir` returns, sorted by name."""
 
     def __init__(self, path: str | int | os.PathLike[str] | None = None) -> None:
         with scandir(path) as listing:

@@ -1,10 +1,10 @@
-"""The process of one check: its clock, its transcript, and the answer it gives.
+"""The process of one check: its clock, its transcript, and its answer.
 
-`process.prepared` calls `main` in a fork, with a spec (JSON) and a channel to the runner. What is sent there counts when it
-comes from this very process, which then ends with exit code 0: neither what is printed, nor files, nor the programs that
-a check starts can forge it, and there is no secret that they could find. Code that runs in this very process, such as a
-module of the agent's that the check imports, is not kept from sending an answer of its own. Programs that a check
-starts have the real clock; its own begins at the trial's end and goes on as fast as the real one.
+`process.prepared` calls `main` in a fork, with a spec (JSON) and a channel to the runner. An answer counts only if this
+process itself sends it and then exits with code 0: it can't be forged through output, files or the programs that a
+check starts, and there is no secret for them to find. Code that runs in this process, such as a module of the agent's
+that the check imports, can send an answer of its own. Programs that a check starts see the real clock; the check's own
+clock begins at the trial's end and runs at normal speed.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from pinchbench.results.transcript_lines import parse_line, writable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CHECK = "<check>"  # what tracebacks call the check's file
-MAX_CRITERIA = 500  # of the breakdown; the score is over all
+CHECK = "<check>"  # the check's file name in tracebacks
+MAX_CRITERIA = 500  # in the breakdown; the score is the mean of all
 MAX_KEY = 200  # characters of a criterion's name
 MAX_NOTES = 20
 MAX_MESSAGE = 500  # characters of an exception's text
 MAX_TRACE = 64 * 1024  # characters of a traceback
-BEGUN = b"begun\n"  # comes before the answer
+BEGUN = b"begun\n"  # sent before the answer
 
-# Bound before a check can replace them.
+# References taken before a check can replace the originals.
 encode = json.JSONEncoder().encode
 write_bytes, get_pid, end_process = os.write, os.getpid, os._exit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What became of the check: `kind` is `scored`, `raised`, `no_memory`, `no_scores` or `lost`.
+    """The outcome of the check: `kind` is `scored`, `raised`, `no_memory`, `no_scores` or `lost`.
 
-    `message` says why there is no score, `trace` holds the whole traceback.
+    `message` says why there is no score; `trace` holds the traceback.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Answer:
 
 
 def read_transcript(path: str, *, workspaces: list[str], copy: str) -> Iterator[dict[str, object]]:
-    """Give the events as checks expect them. Raises OSError when there is no such file, or it can't be read."""
+    """Yield the events in the form that checks expect. Raises OSError if the file is missing or unreadable."""
     localise = _localiser(workspaces, copy)
     with open(path, "rb") as file:  # noqa: PTH123
         for line in file:
@@ -79,17 +79,17 @@ def read_transcript(path: str, *, workspaces: list[str], copy: str) -> Iterator[
 
 
 def _localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
-    """A call that puts `copy` for any of `workspaces` in all texts of a value, where it stands as a whole path."""
+    """Return a function that replaces each of `workspaces` by `copy` in all texts of a value, as whole paths only."""
     if not workspaces:
         return lambda _: None
-    # Neither the end of a longer path, nor the beginning of a longer name. A full stop may end a sentence; `--out=`,
-    # `@` and the like may stand before a path.
+    # Match neither the end of a longer path nor the beginning of a longer name. A full stop may end a sentence;
+    # `--out=`, `@` and the like may precede a path.
     paths = "|".join(map(re.escape, workspaces))
     whole = re.compile(rf"(?<![\w.~-])(?:{paths})(?![\w~@+%=-]|\.\w)")
     put = partial(whole.sub, lambda _: copy)
 
     def localise(value: object) -> None:
-        waiting = [value]  # not by recursion: a check's transcript may be nested as deep as JSON goes
+        waiting = [value]  # no recursion: a transcript may be nested as deeply as JSON allows
         while waiting:
             node = waiting.pop()
             if isinstance(node, dict | list):
@@ -103,26 +103,26 @@ def _localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
 
 
 def run(code: str, transcript: list[dict[str, object]], workspace: str) -> Answer:
-    """Run a check in a module of its own and tally what it returns. Whatever it raises is an answer."""
+    """Run a check in its own module and tally what it returns. Anything it raises becomes an answer."""
     module = ModuleType("check")  # in `sys.modules` too: dataclasses and pickle look there
     sys.modules["check"] = module
     linecache.cache[CHECK] = (len(code), None, code.splitlines(keepends=True), CHECK)
     restore, anything = _restorer(), BaseException
     try:
-        exec(compile(code, CHECK, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - it is what we are for
+        exec(compile(code, CHECK, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the check itself
         grade = module.__dict__.get("grade")
         if not callable(grade):
             return Answer(kind="raised", message="the check has no function `grade` once it has been read")
         returned = _call(grade, transcript, workspace)
         restore()
-        return tally(returned)  # its keys and values may be the check's own as well
-    except anything as error:  # SystemExit too
+        return tally(returned)  # inside `try`: its keys and values may be objects of the check, whose methods can raise
+    except anything as error:  # including SystemExit
         restore()
         return _failure(error)
 
 
 def _restorer() -> Callable[[], None]:
-    """A call that undoes what a check may have done to Python itself."""
+    """Return a function that undoes changes a check may have made to Python itself."""
     update, builtin, recursion = vars(builtins).update, dict(vars(builtins)), sys.getrecursionlimit()
 
     def restore() -> None:
@@ -155,9 +155,9 @@ def _call(grade: Callable[..., object], transcript: list[dict[str, object]], wor
 def _failure(error: BaseException) -> Answer:
     is_memory = isinstance(error, MemoryError)
     if is_memory:
-        traceback.clear_frames(error.__traceback__)  # what filled the memory
+        traceback.clear_frames(error.__traceback__)  # frees what filled the memory
     trace = f"{type(error).__name__}, which can't be shown\n"
-    with contextlib.suppress(BaseException):  # an exception may be anything, and so may what its text raises
+    with contextlib.suppress(BaseException):  # formatting the check's own exception may raise
         trace = "".join(traceback.format_exception(type(error), error, _from_check(error.__traceback__)))
     if len(trace) > MAX_TRACE:
         trace = f"{trace[: MAX_TRACE // 2]}\n  …\n{trace[-MAX_TRACE // 2 :]}"
@@ -171,7 +171,7 @@ def _failure(error: BaseException) -> Answer:
 
 
 def _from_check(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without our own calls at its beginning; all of it when the check has no part in it."""
+    """Return the traceback without our own frames at its beginning; all of it if no frame is the check's."""
     below = trace
     while below is not None and below.tb_frame.f_code.co_filename != CHECK:
         below = below.tb_next
@@ -193,7 +193,7 @@ def _line_of(error: BaseException) -> int | None:
 
 
 class _Notes:
-    """Sentences, not too many of them."""
+    """Sentences, limited in number."""
 
     def __init__(self) -> None:
         self._said: list[str] = []
@@ -212,7 +212,7 @@ class _Notes:
 
 
 def tally(returned: object) -> Answer:
-    """The mean of the numeric values of what a check returned, each clamped to 0-1, and a note for what was amiss."""
+    """Return the mean of the numeric values that a check returned, each clamped to 0-1, and notes on invalid ones."""
     if not isinstance(returned, Mapping):
         return Answer(kind="no_scores", message=f"the check returned {_described(returned)}, not a dict of numbers")
     if not returned:
@@ -266,7 +266,7 @@ def _name(key: object) -> str:
 
 
 def _free(name: str, taken: Mapping[str, float]) -> str:
-    """The name, or one with a number when another key looks the same by now."""
+    """Return the name, with a number appended if another key has the same text by now."""
     free, number = name, 1
     while free in taken:
         number += 1
@@ -275,15 +275,15 @@ def _free(name: str, taken: Mapping[str, float]) -> str:
 
 
 def prepare() -> None:
-    """Import what every check needs."""
-    # It imports pytest where that is installed, for a fixture: a quarter of a second that a check need not wait.
+    """Import what every check needs, once, before the fork."""
+    # time_machine imports pytest if it is installed, for a fixture; hiding pytest saves a quarter of a second.
     sys.modules["pytest"] = None  # type: ignore[assignment]
     importlib.import_module("time_machine")
     del sys.modules["pytest"]
 
 
 def main(argument: str, channel: int) -> None:
-    """Run the check that `argument` (JSON) says; see the module's docstring."""
+    """Run the check described by `argument` (JSON); see the module's docstring."""
     spec: dict[str, object] = json.loads(argument)
     own = os.getpid()
     limit(float(str(spec["timeout_s"])))
@@ -291,15 +291,15 @@ def main(argument: str, channel: int) -> None:
     exclude_chance()
     outputs = (sys.stdout, sys.stderr)
     for output in outputs:
-        output.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # odd characters are no failure
+        output.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # never fail to print
     write_bytes(channel, BEGUN)
     answer = _answer(spec)
     for output in outputs:
         with contextlib.suppress(Exception):  # a check may have closed it
             output.flush()
-    if get_pid() == own:  # a check may fork, and return from `grade` in both
+    if get_pid() == own:  # a check may fork, and return from `grade` in both processes
         _send(channel, answer)
-    end_process(0)  # at once: neither threads nor exit handlers of the check have a say
+    end_process(0)  # immediately: neither threads nor exit handlers of the check run
 
 
 def _send(channel: int, answer: Answer) -> None:
@@ -309,7 +309,7 @@ def _send(channel: int, answer: Answer) -> None:
 
 
 def _answer(spec: Mapping[str, object]) -> Answer:
-    from time_machine import travel  # noqa: PLC0415 - imported by `prepare`, in its own way
+    from time_machine import travel  # noqa: PLC0415 - `prepare` has imported it without pytest
 
     copy = str(spec["copy"])
     try:

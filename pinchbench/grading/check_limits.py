@@ -1,12 +1,12 @@
-"""What a check's process may use, and which other processes it can reach.
+"""Resource limits of a check's process, and its separation from other processes.
 
-A check may run programs that an agent wrote. On Linux they can neither trace nor read the memory and the files of the
-process whose answer counts (it is not dumpable), nor send signals to anything that the check did not start, nor trace it
-(Landlock; from kernel 6.12 on). As root they have no capability left by which they still could. Nor is there a way back:
-no program gives them other rights (`no_new_privs`).
+A check may run programs that an agent wrote. On Linux they can neither trace the process whose answer counts nor read
+its memory and files (it is not dumpable), and they can neither signal nor trace processes that the check did not start
+(Landlock; from kernel 6.12 on). When run as root, they lack the capabilities that would still allow it, and no program
+can give them more privileges (`no_new_privs`).
 
-What is out of reach here: code that runs in the check's own process, such as a module of the agent's that the check
-imports, can do all that the check itself can.
+Not covered: code that runs in the check's own process, such as a module of the agent's that the check imports, can do
+everything that the check itself can.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import resource
 import struct
 import sys
 
-FILE_BYTES = 256 * 1024 * 1024  # of a file that is written; the largest that is kept of a workspace too
+FILE_BYTES = 256 * 1024 * 1024  # of each written file; also the largest file that is kept of a workspace
 DATA_BYTES = 2 * 1024 * 1024 * 1024
 OPEN_FILES = 1024
-PROCESSES = 512  # and threads, beyond those that this user has already
-SPARE_BYTES = 64 * 1024 * 1024  # with what the check may not have, its end is reported
+PROCESSES = 512  # and threads, in addition to those that this user already has
+SPARE_BYTES = 64 * 1024 * 1024  # kept back from the check, to report its end
 SPARE_FILES = 16
 
 PR_SET_DUMPABLE = 4  # linux/prctl.h
@@ -33,27 +33,27 @@ LANDLOCK_RESTRICT_SELF = 446
 LANDLOCK_SCOPE_SIGNAL = 2  # linux/landlock.h
 CAPABILITIES_VERSION = 0x20080522  # linux/capability.h: two words of 32 bits each
 # CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYS_BOOT, CAP_PERFMON, CAP_BPF,
-# CAP_CHECKPOINT_RESTORE: they reach into other processes, speak for them, or end them
+# CAP_CHECKPOINT_RESTORE: they allow accessing, impersonating or ending other processes
 DROPPED_CAPABILITIES = sum(1 << number for number in (16, 17, 19, 21, 22, 38, 39, 40))
 LIBC = ctypes.CDLL(None)
 
 
 def limit(timeout_s: float) -> None:
-    """Bound what this process, and each that it starts, may use."""
+    """Limit the resources of this process and of each process that it starts."""
     cpu_s = math.ceil(timeout_s) + 1
     _set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
     _set_limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES + SPARE_FILES)
     if sys.platform.startswith("linux"):
-        # Not the address space: programs that reserve much more of it than they use, such as Node, must still start.
+        # Not the address space: programs such as Node reserve much more of it than they use, and must still start.
         _set_limit(resource.RLIMIT_DATA, DATA_BYTES, DATA_BYTES + SPARE_BYTES)
         if os.getuid() != 0:  # the kernel does not enforce it for root; the guardian's count holds for all users
             _set_limit(resource.RLIMIT_NPROC, _own_threads() + PROCESSES)
 
 
 def spare() -> None:
-    """Let this process have what was kept back for reporting its end."""
+    """Make the resources available that were kept back for reporting this process's end."""
     for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_DATA):
         _, hard = resource.getrlimit(which)
         with contextlib.suppress(OSError, ValueError):
@@ -61,21 +61,21 @@ def spare() -> None:
 
 
 def separate() -> None:
-    """Keep this process apart from those that it starts, and all of them from the rest; see the module's docstring."""
+    """Isolate this process from those that it starts, and all of them from the rest; see the module's docstring."""
     if not sys.platform.startswith("linux"):
         return
     LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _restrict_signals()
     _drop_capabilities()
     LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    # a fork holds no answer that counts; like this it can be found by its environment
+    # a fork's answer does not count; being dumpable, it can be found by its environment
     os.register_at_fork(after_in_child=lambda: LIBC.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))
 
 
 def _restrict_signals() -> None:
-    rules = struct.pack("QQQ", 0, 0, LANDLOCK_SCOPE_SIGNAL)  # nothing of the file system, nothing of the network
+    rules = struct.pack("QQQ", 0, 0, LANDLOCK_SCOPE_SIGNAL)  # neither file system nor network rules
     number = LIBC.syscall(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(len(rules)), 0)
-    if number >= 0:  # else this kernel is too old for it
+    if number >= 0:  # otherwise this kernel is too old
         LIBC.syscall(LANDLOCK_RESTRICT_SELF, number, 0)
         os.close(number)
 
@@ -102,7 +102,7 @@ def _set_limit(which: int, soft: int, hard: int | None = None) -> None:
 
 
 def _own_threads() -> int:
-    """How many threads the processes of this user have."""
+    """Return the number of threads of all processes of this user."""
     mine = os.getuid()
     total = 0
     with os.scandir("/proc") as listing:

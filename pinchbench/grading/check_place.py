@@ -1,4 +1,4 @@
-"""The folder in which a check works: the same whenever and by whichever runner a trial is graded."""
+"""The folder in which a check works: the same path for every runner and every grading of a trial."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REMOVE_LIMIT_S = 60.0  # 50 000 files on a slow disk; normally milliseconds
-LOOK_S = 0.05  # how often to see whether a place is free
-MAX_TRIES = 100  # at a folder that others make and remove
+LOOK_S = 0.05  # interval between attempts to claim a place
+MAX_TRIES = 100  # to claim a folder that other processes create and remove
 
 
 @dataclass(slots=True)
 class Place:
-    """The private folder of one check, and what is where in it.
+    """The private folder of one check, and the paths in it.
 
-    `lock` is the folder, open and locked. `left` says afterwards why something is left of it.
+    `lock` is a descriptor of the folder, locked. `left` says after the block why part of it could not be removed.
     """
 
     folder: Path
@@ -45,16 +45,16 @@ class Place:
 
     @property
     def temporary(self) -> Path:
-        """Its folder for temporary files."""
+        """The check's folder for temporary files."""
         return self.folder / "tmp"
 
 
 @asynccontextmanager
 async def open_place(root: Path, name: str, *, wait_s: float) -> AsyncGenerator[Place]:
-    """An empty folder `name` in `root`, which nobody else uses as long as the block lasts, and which is then removed.
+    """Provide an empty folder `name` in `root` for exclusive use within the block, then remove it.
 
-    Two runners may grade trials of the same name at the same time: the second waits, for at most `wait_s` seconds. What
-    a runner that was killed has left is removed. Raises OSError, of which TimeoutError is one.
+    Two runners may grade trials of the same name at the same time: the second waits for at most `wait_s` seconds.
+    Leftovers of a runner that was killed are removed. Raises OSError, including TimeoutError.
     """
     place = None
     with move_on_after(wait_s):
@@ -72,7 +72,7 @@ async def open_place(root: Path, name: str, *, wait_s: float) -> AsyncGenerator[
 
 
 def sweep_places(root: Path) -> None:
-    """Remove what runners that were killed have left in `root`. Blocks."""
+    """Remove what killed runners have left in `root`. Blocks."""
     with suppress(OSError):
         for name in os.listdir(root):  # noqa: PTH208 - names are what is needed
             with suppress(OSError):
@@ -81,7 +81,7 @@ def sweep_places(root: Path) -> None:
 
 
 def _claim(root: Path, name: str) -> Place | None:
-    """Make the folder, lock it and empty it. None when it is in use. Raises OSError."""
+    """Create the folder, lock it and empty it. Return None if it is in use. Raises OSError."""
     path = root / name
     for _ in range(MAX_TRIES):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,11 +118,11 @@ def _empty(path: Path, lock: int) -> None:
 
 
 def _release(place: Place) -> str:
-    """Remove the folder and unlock it; return why something is left."""
+    """Remove the folder and unlock it; return why part of it remains, or an empty string."""
     try:
         left = remove_folder(place.folder)
     finally:
         os.close(place.lock)
     with suppress(OSError):
-        place.folder.parent.rmdir()  # when it was the last one
+        place.folder.parent.rmdir()  # succeeds if this was the last place
     return left

@@ -1,4 +1,4 @@
-"""A task's check, run on a trial's kept evidence in a process of its own."""
+"""Running a task's check on a trial's kept evidence, in its own process."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ LOG_BYTES = 1024 * 1024  # of a check's log that is kept
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckJob:
-    """A check that is to be run on a trial's evidence.
+    """A check to run on a trial's evidence.
 
-    `transcript` is a file of `transcript_length` events, one a line, `archive` the kept workspace, `workspace` the path
-    by which the transcript calls it. `now` is what the check takes for the present (seconds since the epoch, UTC), in
-    `timezone` (a name for `TZ`; empty for this machine's). It works in a private folder of `scratch` that is called `name`,
-    which is the trial's, so that paths are the same whenever it is graded. `log` is written anew with all that the check
-    prints, and its traceback. `marker` names its processes. `timeout_s` is above 0.
+    `transcript` is a file of `transcript_length` events, one per line, `archive` the kept workspace, `workspace` the
+    path by which the transcript names it. `now` is the current time that the check sees (seconds since the epoch, UTC),
+    in `timezone` (a name for `TZ`; empty for this machine's). The check works in a private folder of `scratch` called
+    `name`, which is the trial's, so that paths are the same whenever it is graded. `log` is overwritten with everything
+    that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0.
     """
 
     code: str
@@ -60,7 +60,7 @@ class CheckJob:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Found:
-    """What a check has left: its answer if there is one, whether it began at all, how much it printed."""
+    """The results of a check's process: its answer if any, whether it began at all, how much it printed."""
 
     answer: Mapping[str, object] | None
     began: bool
@@ -68,16 +68,16 @@ class _Found:
 
 
 async def run_check(job: CheckJob) -> CheckGrade:
-    """Run a check; whatever it does is a grade, or a reason for none.
+    """Run a check; every outcome is a grade, or a reason why there is none.
 
     On return and on cancellation every process it started is dead and its folder is removed. Raises nothing but the
-    cancellation, which goes on when all is tidy.
+    cancellation, which continues after the cleanup.
     """
     place = None
     try:
         async with open_place(job.scratch, job.name, wait_s=job.timeout_s + REMOVE_LIMIT_S) as place:
             grade = await _run(job, place)
-            # what a check says that could write nothing may be the disk's fault, even where it gives points
+            # a full disk may explain the result of a check that could not write, even if it scored
             if full := await to_thread.run_sync(find_full, (job.scratch, job.log.parent)):
                 grade = _ungraded(Ungraded.DISK_FULL, f"the check had no room: {full}")
     except ArchiveLostError as error:
@@ -101,9 +101,9 @@ async def _run(job: CheckJob, place: Place) -> CheckGrade:
         stderr=job.log,
         marker=job.marker,
         limits=Limits(
-            grace_s=0,  # a check has nothing to save, nor has what it started
+            grace_s=0,  # neither a check nor the programs it started have anything to save
             sweep_s=0,
-            output_limit_bytes=2 * OUTPUT_BYTES,  # the one file counts twice, as stdout and as stderr
+            output_limit_bytes=2 * OUTPUT_BYTES,  # the same file counts twice, as stdout and as stderr
             max_processes=MAX_PROCESSES,
         ),
     )
@@ -118,7 +118,7 @@ async def _run(job: CheckJob, place: Place) -> CheckGrade:
 
 
 def _environment(ours: Mapping[str, str], place: Place, *, timezone: str) -> dict[str, str]:
-    """What a check sees of this machine is where its programs are, and the time zone where the trial has none."""
+    """Return a check's environment: `PATH`, and this machine's time zone if the trial has none of its own."""
     kept = {name: ours[name] for name in ("PATH", "TZ") if name in ours}
     own = {"HOME": str(place.home), "TMPDIR": str(place.temporary), "PWD": str(place.copy)}
     return {"PATH": os.defpath, **kept, **FIXED, **own, **({"TZ": timezone} if timezone else {})}
@@ -139,7 +139,7 @@ def _spec(job: CheckJob, place: Place) -> str:
         "code": job.code,
         "transcript": str(job.transcript.absolute()),
         "transcript_length": job.transcript_length,
-        # a program may name it by its real path: below a link, such as /tmp on macOS, that is another one
+        # programs may use the real path, which differs below a link such as /tmp on macOS
         "workspace": sorted({job.workspace, os.path.realpath(job.workspace)}, reverse=True) if job.workspace else [],
         "copy": str(place.copy),
         "now": job.now,
@@ -149,7 +149,7 @@ def _spec(job: CheckJob, place: Place) -> str:
 
 
 def _collect(job: CheckJob, said: str) -> _Found:
-    """Take an answer apart and tidy up the check's log. What can't be read counts as not there."""
+    """Parse an answer and tidy up the check's log. An unreadable answer or log counts as missing."""
     begun, _, text = said.partition("\n")
     answer = None
     with suppress(ValueError, RecursionError):
@@ -164,7 +164,7 @@ def _collect(job: CheckJob, said: str) -> _Found:
 
 
 def _tidy_log(log: Path, trace: str) -> int:
-    """Add the traceback, cut the middle out of a long log, remove an empty one; return how many bytes were printed."""
+    """Append the traceback, shorten a long log, remove an empty one; return the number of bytes printed."""
     printed = log.stat().st_size if log.exists() else 0
     with log.open("r+b" if printed else "wb") as file:
         if printed > LOG_BYTES:
@@ -181,12 +181,12 @@ def _tidy_log(log: Path, trace: str) -> int:
 
 
 def _grade(end: ProcessEnd, found: _Found, *, timeout_s: float) -> CheckGrade:
-    """What the end of a check's processes and its answer say together."""
+    """Return the grade from the end of a check's processes and its answer."""
     why, note = Ungraded.CHECK_DIED, f"the check {_manner(end, timeout_s)} and gave no answer"
     match end.reason:
         case EndReason.NOT_STARTED:
             why, note = Ungraded.CHECK_NOT_STARTED, f"the check's process could not be started: {end.error}"
-        case _ if found.printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # whenever it was noticed
+        case _ if found.printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # also afterwards
             why, note = Ungraded.CHECK_LIMIT, f"the check printed more than {OUTPUT_BYTES // 1024**2} MiB"
         case EndReason.PROCESS_LIMIT:
             why, note = Ungraded.CHECK_LIMIT, f"the check had more than {MAX_PROCESSES} processes at once"

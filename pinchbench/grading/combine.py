@@ -1,4 +1,4 @@
-"""The parts of a grade into one: a check's, a judge's, or both by weight (pure)."""
+"""Combining the parts of a grade: a check's, a judge's, or both by weight (pure)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LLM_JUDGE = "llm_judge"
 def combine(
     key: TrialKey, task: Task, *, check: CheckGrade | None, judge: JudgeGrade | None, graded_at: float
 ) -> Grade:
-    """Make the grade of a trial from those parts that its grading type asks for; both must be given then.
+    """Return the grade of a trial from the parts that its grading type requires; these must be given.
 
-    A hybrid task's score is the weighted mean of its parts; where one of them has none, the whole has none, and says
-    so with that part's reason. What the other part found stays in the grade, as a part.
+    A hybrid task's score is the weighted mean of its parts. If one part has no score, the whole is ungraded, for that
+    part's reason; the result of the other part stays in the grade.
     """
     parts = tuple(_parts(task, check, judge))
     ungraded = next((part.ungraded for _, _, part in parts if part.score is None), None)
     score = None
     if ungraded is None:
         score = sum(weight * part.score for _, weight, part in parts if part.score is not None)
-        score = min(1.0, max(0.0, score))  # weights sum to 1 but for rounding
+        score = min(1.0, max(0.0, score))  # weights sum to 1 except for rounding
     is_hybrid = task.grading_type is GradingType.HYBRID
     return Grade(
         key=key,

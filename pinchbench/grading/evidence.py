@@ -1,4 +1,4 @@
-"""What a trial has left, as its judge sees it."""
+"""A trial's evidence in the form that a judge sees."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pinchbench.results.evidence import Evidence
     from pinchbench.results.transcript_lines import Event
 
-FILE_BYTES = 128 * 1024  # of one file, and
-FILES_BYTES = 8 * 1024 * 1024  # of all files that are read: far more than a judge is shown
-LAST_CHARACTER = 4  # pieces of one, with which a text that was cut may end
+FILE_BYTES = 128 * 1024  # read of one file
+FILES_BYTES = 8 * 1024 * 1024  # read of all files: far more than a judge is shown
+LAST_CHARACTER = 4  # characters ignored at the end of a cut text, which may end inside a UTF-8 sequence
 
 
 def make_question(task: Task, evidence: Evidence, *, transcript_length: int) -> Question:
-    """Ask a judge about a trial. Blocks; memory stays bounded.
+    """Return the question to a judge about a trial. Blocks; memory is bounded.
 
-    Raises OSError when the evidence can't be read, or its transcript does not hold as many events as when the trial
+    Raises OSError if the evidence can't be read, or if its transcript does not hold as many events as when the trial
     ended.
     """
     return ask(task, _events(evidence.transcript, transcript_length), _files(task, evidence.workspace))
@@ -34,7 +34,7 @@ def make_question(task: Task, evidence: Evidence, *, transcript_length: int) -> 
 
 def _events(transcript: Path, length: int) -> Iterator[Event]:
     read = 0
-    for line in read_lines(transcript):  # as when it was counted: of an event that is very long only the head is read
+    for line in read_lines(transcript):  # as when it was counted: only the head of a very long event is read
         for event in parse_line(line).events:
             read += 1
             yield event
@@ -58,7 +58,7 @@ def _files(task: Task, archive: Path) -> tuple[FileView, ...]:
 
 
 def _sources(files: Iterable[WorkspaceFile]) -> Iterator[tuple[str, Path | str]]:
-    """What the task put where, file by file: the source, or the text itself."""
+    """Yield the path and the source of each file that the task provides: a path, or the text itself."""
     for file in files:
         if file.content is not None:
             yield file.dest, file.content
@@ -70,9 +70,10 @@ def _sources(files: Iterable[WorkspaceFile]) -> Iterator[tuple[str, Path | str]]
 
 
 def _is_given(kept: KeptFile, source: Path | str | None) -> bool:
-    """Whether a file is still the task's own. Of a long file, its size and its beginning decide; of a binary, its size.
+    """Return whether a file is unchanged from the task's own.
 
-    Of a file that was not read nobody can say it.
+    A long file is compared by its size and beginning, a binary file by its size. A file that was not read counts as
+    changed.
     """
     if source is None or kept.no_text is NoText.NO_ROOM:
         return False

@@ -1,4 +1,4 @@
-"""One trial to its grade: the check and the judge side by side."""
+"""Grading one trial: the check and the judge at the same time."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
     from pinchbench.grading.judge import Judge
     from pinchbench.model import Task, TrialKey
 
-MIN_CHECK_S = 60.0  # a check may take as long as the agent had, and never less than this
-MASK_LIMIT_S = 10.0  # a check may print some MB
+MIN_CHECK_S = 60.0  # a check's limit is the agent's, but at least this
+MASK_LIMIT_S = 10.0  # a check may print a few MB
 MAX_NOTE = 4000  # characters of a traceback in the journal
 NO_JUDGE = JudgeGrade(ungraded=Ungraded.NO_JUDGE, notes=("no judge was asked for; `--judge MODEL` names one",))
 
 
 def checks_at_once() -> int:
-    """How many checks run side by side: they work hard but shortly, beside agents that mostly wait."""
+    """Return how many checks run at once: they use the CPU heavily but briefly, while agents mostly wait."""
     return max(1, (os.cpu_count() or 1) // 2)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradeJob:
-    """A trial that is to be graded: paths, not contents.
+    """A trial to be graded: paths, not contents.
 
-    `ended_at` (seconds since the epoch, UTC) is what a check takes for now, in the agent's `timezone` (a name for `TZ`,
-    or empty). `workspace` is where the agent worked, as its transcript names it; `transcript_length` counts the events
-    of that transcript. `not_kept` says what is missing in the kept workspace. `marker` names the check's processes.
+    `ended_at` (seconds since the epoch, UTC) is the current time that a check sees, in the agent's `timezone` (a name
+    for `TZ`, or empty). `workspace` is the path of the agent's workspace as its transcript names it;
+    `transcript_length` counts the events of that transcript. `not_kept` lists what is missing from the kept workspace.
+    `marker` identifies the check's processes.
     """
 
     key: TrialKey
@@ -60,14 +61,15 @@ class GradeJob:
 
 
 class Grader:
-    """What the grading workers of a run share: the judge, and the place where checks run."""
+    """State shared by the grading workers of a run: the judge, and the folder in which checks run."""
 
     def __init__(
         self, *, judge: Judge | None, scratch: Path, secrets: tuple[str, ...] = (), checks: int | None = None
     ) -> None:
-        """`scratch` is a folder in which checks run; other runners may use it as well. Without a judge, what needs one stays ungraded.
+        """Take the judge and `scratch`, a folder in which checks run and which other runners may share.
 
-        At most `checks` run at once; by default so few that agents can work beside them.
+        Without a judge, trials that need one stay ungraded. At most `checks` checks run at once; the default leaves CPU
+        time for the agents.
         """
         self._judge = judge
         self._scratch = scratch
@@ -75,7 +77,10 @@ class Grader:
         self._checks = CapacityLimiter(checks or checks_at_once())
 
     async def grade(self, job: GradeJob) -> Grade:
-        """Grade a trial. What is kept of that holds no keys; the grade itself is as it was given. Raises as `_grade`."""
+        """Grade a trial and mask secrets in the kept log of its check; the grade itself is not masked.
+
+        Raises only what `_grade` raises.
+        """
         files = None
         try:
             grade = await self._grade(job)
@@ -85,7 +90,10 @@ class Grader:
         return replace(grade, files=files)
 
     async def _grade(self, job: GradeJob) -> Grade:
-        """Grade a trial. What goes wrong is in the grade; only a cancellation raises, when all processes are dead."""
+        """Grade a trial. Failures are reported in the grade.
+
+        Only a cancellation raises, after all processes are dead.
+        """
         parts = _Parts()
         wants = job.task.grading_type
         try:
@@ -94,7 +102,7 @@ class Grader:
                     group.start_soon(self._check, job, parts)
                 if wants is not GradingType.AUTOMATED:
                     group.start_soon(self._ask_judge, job, parts)
-        except Exception:  # noqa: BLE001 - a bug of ours must not cost the other trials their grades
+        except Exception:  # noqa: BLE001 - a bug in the grader must not affect other trials
             note = traceback.format_exc()[-MAX_NOTE:]
             return Grade(
                 key=job.key,
@@ -154,7 +162,7 @@ def _finish_log(evidence: Evidence, secrets: tuple[str, ...]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Parts:
-    """What the two graders have come to."""
+    """The results of the check and the judge."""
 
     check: CheckGrade | None = None
     judge: JudgeGrade | None = None

@@ -1,4 +1,4 @@
-"""A judge's votes on a trial: asked for, asked for again, remembered, and made into one grade."""
+"""A judge's votes on a trial: requesting, retrying, caching, and merging them into one grade."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pinchbench.grading.judge_reply import Verdict
     from pinchbench.grading.judge_text import Question
 
-MAX_REPLY = 16_000  # characters of a reply that could not be read, as a grade has it and as the judge is shown it again
-TRIES = 2  # a judge that has been told what was wrong and errs again will err a third time
+MAX_REPLY = 16_000  # characters of an unreadable reply that are kept in the grade and shown to the judge again
+TRIES = 2  # a judge that fails again after the problem was explained is unlikely to succeed a third time
 NO_ANSWER = "(no answer)"  # stands for a reply without text: endpoints refuse an empty message
 
 
 class Role(StrEnum):
-    """Who speaks."""
+    """The author of a message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -46,11 +46,12 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """What a judge has answered.
+    """A judge's reply.
 
-    `text` is valid Unicode. `problem` says why it is no answer to be read (cut short, refused, not what the protocol
-    promises); `text` is then what came instead. `calls` counts the requests that were sent, those that failed
-    included; `cost_usd` is None where no price was named. `model` is who says that it answered, empty when nobody does.
+    `text` is valid Unicode. `problem` says why the reply can't be read as an answer (cut short, refused, not what the
+    protocol specifies); `text` is then what was received instead. `calls` counts the requests sent, including failed
+    ones; `cost_usd` is None if no price was reported. `model` is the model that the reply names, empty if it names
+    none.
     """
 
     text: str
@@ -62,10 +63,10 @@ class Reply:
 
 
 class JudgeError(Exception):
-    """A judge gave no reply. The message is a sentence for the user; `calls` requests were sent for it."""
+    """A judge gave no reply. The message is a sentence for the user; `calls` requests were sent."""
 
     def __init__(self, sentence: str, *, calls: int = 0, usage: Usage = Usage(), cost_usd: float | None = None) -> None:
-        """`usage` and `cost_usd` are those of the calls."""
+        """Keep the sentence, and the usage and cost of the calls."""
         super().__init__(sentence)
         self.calls = calls
         self.usage = usage
@@ -73,11 +74,11 @@ class JudgeError(Exception):
 
 
 class JudgeUnreachableError(JudgeError):
-    """No answer came, however often it was tried. The next question may fare better."""
+    """No answer was received after all retries. The next question may succeed."""
 
 
 class JudgeRefusedError(JudgeError):
-    """The judge's side said no, and asking again is no use."""
+    """The judge's endpoint refused, and a retry won't help."""
 
     def __init__(
         self,
@@ -88,35 +89,38 @@ class JudgeRefusedError(JudgeError):
         usage: Usage = Usage(),
         cost_usd: float | None = None,
     ) -> None:
-        """`lasting`: the account, the model or the address was refused, and not just this question."""
+        """`lasting`: the account, the model or the address was refused, not only this question."""
         super().__init__(sentence, calls=calls, usage=usage, cost_usd=cost_usd)
         self.lasting = lasting
 
 
 class Endpoint(Protocol):
-    """Where a judge is asked. Serves many calls at once."""
+    """Where a judge is reached. Serves many calls at once."""
 
     @property
     def model(self) -> str:
-        """The judge's model, as it was asked for."""
+        """The judge's model, as requested."""
 
     def describe(self) -> Mapping[str, object]:
-        """All that shapes the answers beside the question, as JSON: model, address, parameters. Never a key."""
+        """Return everything besides the question that shapes the answers, as JSON: model, address, parameters.
+
+        It never contains a key.
+        """
 
     async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
-        """Get the next message of a conversation, which should be JSON that fits `schema`.
+        """Return the next message of a conversation, which should be JSON that fits `schema`.
 
-        Raises JudgeUnreachableError and JudgeRefusedError. A cancellation ends what it started, then raises.
+        Raises JudgeUnreachableError and JudgeRefusedError. On cancellation, everything it started is ended first.
         """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vote:
-    """One vote of a judge: a verdict, or in `failed` why there is none, with the `problem` in words.
+    """One vote of a judge: a verdict, or in `failed` the reason why there is none, with the `problem` in words.
 
-    `replies` are all texts that came, in their order: of a vote with a verdict, the last one holds it. `altered` names
-    the entry of the cache that was not used because it had been changed. `usage`, `cost_usd`, `calls` and `latency_s`
-    (seconds of waiting for the judge, and for nothing else) are this vote's own: a vote from the cache has cost nothing.
+    `replies` are all texts received, in order; if there is a verdict, it is in the last one. `altered` names the cache
+    entry that was not used because it had been changed. `usage`, `cost_usd`, `calls` and `latency_s` (seconds spent
+    waiting for the judge only) are this vote's own: a vote from the cache cost nothing.
     """
 
     verdict: Verdict | None = None
@@ -134,7 +138,7 @@ class Vote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """What all votes come to, and the votes."""
+    """The grade from all votes, and the votes."""
 
     grade: JudgeGrade
     votes: tuple[Vote, ...] = ()
@@ -146,17 +150,17 @@ class Judge:
     def __init__(
         self, endpoint: Endpoint, *, votes: int = 1, concurrency: int = 4, cache: JudgeCache | None = None
     ) -> None:
-        """`votes` answers are asked for about each trial; `concurrency` bounds the calls at once, over all trials."""
+        """Request `votes` answers for each trial, with at most `concurrency` calls at once over all trials."""
         self._endpoint = endpoint
         self._votes = votes
         self._limiter = CapacityLimiter(concurrency)
         self._cache = cache
-        self._refusal = ""  # of the account or the model, remembered for this run
+        self._refusal = ""  # a lasting refusal, which ends all further calls of this run
 
     async def grade(self, question: Question) -> Judgement:
-        """Ask for all votes at once and make them a grade.
+        """Request all votes at once and merge them into a grade.
 
-        What goes wrong is in the grade; only a cancellation raises, when the endpoint has ended its calls.
+        Failures are reported in the grade. Only a cancellation raises, after the endpoint has ended its calls.
         """
         schema = response_schema(question)
         votes: dict[int, Vote] = {}
@@ -216,7 +220,7 @@ class Judge:
         return Vote(verdict=verdict, replies=(kept.text,), model=kept.model, cached=True)
 
     async def _call(self, conversation: Sequence[Message], schema: Mapping[str, object], spent: _Spent) -> Reply:
-        """Ask once; what the call has cost goes into `spent`, whatever comes of it."""
+        """Ask once. The cost of the call is added to `spent`, whether it succeeds or not."""
         async with self._limiter:
             if self._refusal:
                 raise JudgeRefusedError(self._refusal, lasting=True)
@@ -235,13 +239,13 @@ class Judge:
 async def _read(reply: Reply, question: Question, *, is_last: bool) -> Verdict:
     if reply.problem:
         raise UnreadableReplyError(reply.problem)
-    # in a thread: a reply that is hard to read takes up to a second, and others have time limits
+    # in a thread: a reply that is hard to read takes up to a second, which would delay other tasks' time limits
     return await to_thread.run_sync(partial(read_reply, reply.text, question, is_last=is_last))
 
 
 @dataclass(slots=True)
 class _Spent:
-    """What the calls of one vote have cost and brought so far."""
+    """The cost and the replies of one vote's calls so far."""
 
     usage: Usage = Usage()
     cost_usd: float | None = None
@@ -276,10 +280,10 @@ class _Spent:
 
 
 def count_votes(votes: Sequence[Vote], *, model: str, cut: Sequence[str] = ()) -> JudgeGrade:
-    """Make the grade of all votes of a trial (pure). `cut` names what the judge was not shown.
+    """Return the grade from all votes of a trial (pure). `cut` names what the judge was not shown.
 
-    More than half of them must have a verdict. Where they have not, what failed most often is the reason.
-    The latency is that of the longest vote, as they are cast at once.
+    More than half of the votes must have a verdict. Otherwise the trial is ungraded for the most frequent reason. The
+    latency is that of the longest vote, as votes run at the same time.
     """
     verdicts = [vote.verdict for vote in votes if vote.verdict is not None]
     failures = Counter(vote.failed for vote in votes if vote.failed is not None)

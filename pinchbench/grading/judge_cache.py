@@ -1,4 +1,4 @@
-"""Replies of judges that are kept, so that the very same question is paid for once."""
+"""A cache of judges' replies, so that an identical question is paid for only once."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.judge_text import Question
 
-MAX_ENTRY_BYTES = 16 * 1024 * 1024  # a reply is at most half of that; what is larger is none of ours
+MAX_ENTRY_BYTES = 16 * 1024 * 1024  # a reply is at most half of that; a larger file was not written by us
 
 
 class AlteredEntryError(Exception):
-    """An entry of the cache is not as it was written; the message is its file's name."""
+    """An entry of the cache is not as it was written. The message is its file name."""
 
 
 class KeptReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reply that could be read, what it had cost, and when it came (seconds since the epoch, UTC).
+    """A readable reply, its cost, and when it was received (`at`, seconds since the epoch, UTC).
 
-    `key` is that of the question: a file that was copied to another's name is no answer. `digest` is a SHA-256 over
-    all the rest. There is no verdict in it: that is read from the text each time.
+    `key` is that of the question, so that a file copied to another key's name is rejected. `digest` is a SHA-256 over
+    all other fields. The verdict is not stored: it is read from the text each time.
     """
 
     key: str
@@ -45,12 +45,12 @@ class KeptReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     digest: str = ""
 
     def digested(self) -> str:
-        """What `digest` has to be."""
+        """Return the expected value of `digest`."""
         return hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(self, digest=""))).hexdigest()
 
 
 def cache_key(question: Question, schema: Mapping[str, object], *, endpoint: Mapping[str, object], vote: int) -> str:
-    """A SHA-256 over everything that goes into a reply: who is asked, in which words, and for which vote."""
+    """Return a SHA-256 over everything that shapes a reply: endpoint, schema, question and the vote's number."""
     parts = {
         "prompt_version": PROMPT_VERSION,
         "endpoint": endpoint,
@@ -63,22 +63,22 @@ def cache_key(question: Question, schema: Mapping[str, object], *, endpoint: Map
 
 
 class JudgeCache:
-    """A folder with one file for each key. Runs may share it, at once too.
+    """A folder with one file per key. Several runs may share it at the same time.
 
-    A file that can't be read counts as absent, and a reply that can't be written is not kept. Blocking work is done in
+    An unreadable file counts as absent, and a reply that can't be written is not kept. Blocking work is done in
     threads, which a cancellation waits for.
     """
 
     def __init__(self, folder: Path) -> None:
-        """`folder` is made, for this user alone, when the first reply is kept."""
+        """`folder` is created, for this user only, when the first reply is kept."""
         self._folder = folder
 
     async def get(self, key: str) -> KeptReply | None:
-        """Find the reply kept under `key`. Raises AlteredEntryError when it was changed or damaged since."""
+        """Return the reply kept under `key`. Raises AlteredEntryError if it was changed or damaged since."""
         return await to_thread.run_sync(self._read, key)
 
     async def put(self, key: str, text: str, *, usage: Usage, model: str) -> None:
-        """Keep a reply. A reader sees it whole or not at all."""
+        """Keep a reply. Concurrent readers see all of it or nothing."""
         kept = KeptReply(key=key, text=text, usage=usage, model=model, at=time.time())
         with suppress(OSError, UnicodeEncodeError):
             kept = msgspec.structs.replace(kept, digest=kept.digested())
@@ -107,9 +107,9 @@ class JudgeCache:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._folder / f".{kept.key}.{secrets.token_hex(8)}"
         try:
-            # nobody else could have made this name: never through a link, and private from its first byte
+            # O_EXCL and a random name: never follows a link, and the file is private from its first byte
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(descriptor, "wb") as file:  # noqa: PTH123 - of a descriptor
+            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
                 file.write(data)
             fresh.replace(self._path(kept.key))
         except OSError:

@@ -1,4 +1,4 @@
-"""The criteria of a task by name and weight, out of its rubric's Markdown (pure)."""
+"""Reading the names and weights of a task's criteria from its rubric's Markdown (pure)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ANCHOR = re.compile(
 _NO_CRITERIA = frozenset(
     {"notes", "note", "scale", "scoring", "overview", "instructions", "guidelines", "total", "general"}
 )
-ITEM_LEVEL = 9  # a list's place behind the levels of headings
+ITEM_LEVEL = 9  # list items rank below all levels of headings
 WHOLE = 0.015  # how far from 1 the sum of rounded shares may be
-SUMS = (1.0, 100.0)  # what weights add up to, whatever they are called
+SUMS = (1.0, 100.0)  # accepted sums of weights, in whatever unit
 _LEVEL = (
     r"(?:(?:very|mostly|fully|partially|barely|not)\s+)?"
     r"(?:excellent|outstanding|exceptional|exemplary|perfect|good|fair|satisfactory|unsatisfactory|sufficient|insufficient"
@@ -44,7 +44,10 @@ _SCALE = re.compile(rf"{_LEVEL}(?:\s*(?:,|/|\bor\b|\band\b)\s*{_LEVEL})*(?:\s*[(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Criterion:
-    """What a judge scores by itself. `weight` is its share of the total: all of a question's sum to 1, or all are None."""
+    """A criterion that a judge scores separately.
+
+    `weight` is its share of the total: those of a question sum to 1, or all are None.
+    """
 
     name: str
     weight: float | None = None
@@ -59,11 +62,12 @@ class _Candidate:
 
 
 def read_criteria(task: Task) -> tuple[Criterion, ...]:
-    """Find the criteria by name: in the rubric's headings and lists, or without a rubric the grading criteria.
+    """Return the criteria, from the rubric's headings and lists, or from the grading criteria if there is no rubric.
 
     Headings such as `### Clarity (weight 40 %)`, `### Criterion 1: Clarity` and items such as `- **Clarity** (40 %): …`
-    are known, also where the whole rubric stands in a fence. Their weights count where none is 0 and they sum to 1 or 100: nothing is made to fit. Empty where the
-    rubric is written otherwise; a list of levels such as `Excellent (100 %)`, `Poor (25 %)` is one scale, not criteria.
+    are recognised, also if the whole rubric is inside a fence. Weights count only if none is 0 and they sum to 1 or
+    100, except for rounding; other weights are ignored, not scaled. Empty if the rubric has another form; a list of
+    levels such as `Excellent (100 %)`, `Poor (25 %)` is a scale, not criteria.
     """
     if not (task.llm_judge_rubric and task.llm_judge_rubric.strip()):
         return _unique([(one_line(text.strip()), None) for text in task.grading_criteria])
@@ -82,7 +86,7 @@ def read_criteria(task: Task) -> tuple[Criterion, ...]:
 
 
 def _candidates(rubric: str) -> list[_Candidate]:
-    """What may be a criterion: outside of fences, which hold examples; else in the only fence, if that is the rubric."""
+    """Return possible criteria: outside fences, which hold examples; else in the only fence, if that is the rubric."""
     text, fences = split_fences(rubric)
     if found := list(_in_lines(text)):
         return found
@@ -117,7 +121,7 @@ def _candidate(level: int, name: str, rest: str) -> Iterator[_Candidate]:
 
 
 def _amount(found: re.Match[str] | None) -> float | None:
-    """The number of a weight: percentages as shares, anything else as it stands. A number alone is no weight."""
+    """Return a weight as a number: percentages as shares, others unchanged. A bare number is not a weight."""
     if found is None or not (found["word"] or found["unit"]):
         return None
     number = float(found["number"])
@@ -125,13 +129,13 @@ def _amount(found: re.Match[str] | None) -> float | None:
 
 
 def _group(candidates: Iterable[_Candidate], level: int) -> list[_Candidate]:
-    """What stands on one level; nothing where that is a scale."""
+    """Return the candidates of one level; empty if they form a scale."""
     group = [one for one in candidates if one.level == level]
     return [] if any(_SCALE.fullmatch(one.name) for one in group) else group
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
-    """The weights as shares of 1; empty where they are no shares of anything."""
+    """Return the weights as shares of 1; empty if they do not sum to an accepted total."""
     total = math.fsum(weights)
     if not all(weights) or not any(abs(total / whole - 1) < WHOLE for whole in SUMS):
         return []
@@ -139,7 +143,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
 
 
 def _unique(named: Iterable[tuple[str, float | None]]) -> tuple[Criterion, ...]:
-    """Number names that come twice: the judge's reply has one place for each."""
+    """Number repeated names: the judge's reply has one place for each name."""
     criteria: list[Criterion] = []
     taken: set[str] = set()
     for name, weight in named:

@@ -1,4 +1,4 @@
-"""A judge behind an OpenAI-compatible endpoint: one request, as often as it takes, and what its answer says."""
+"""A judge behind an OpenAI-compatible endpoint: requests, retries and errors."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
     from pinchbench.config import JudgeConfig
     from pinchbench.grading.judge import Message
 
-READ_TIMEOUT_S = 300.0  # a model that thinks sends nothing for minutes
+READ_TIMEOUT_S = 300.0  # a reasoning model may send nothing for minutes
 CONNECT_TIMEOUT_S = 10.0
-CALL_LIMIT_S = 900.0  # endpoints that send a space now and then, to keep the line open, outlast every read timeout
+CALL_LIMIT_S = 900.0  # endpoints that send spaces to keep the connection alive never reach the read timeout
 ATTEMPTS = 6
 FIRST_WAIT_S = 1.0  # doubled with each attempt: 31 s in all
 LONGEST_WAIT_S = 60.0
-JITTER_S = 1.0  # so that the calls of a run, refused together, do not come back together
+JITTER_S = 1.0  # so that calls rejected at the same time are not retried at the same time
 BLOT = "[the key]"
-SHORTEST_SECRET = 8  # what stands for "no key" with local servers (`EMPTY`, `none`) is a word like any other
+SHORTEST_SECRET = 8  # placeholders for local servers (`EMPTY`, `none`) are ordinary words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patience:
-    """How long an endpoint is waited for, and how often it is asked: seconds, and requests for one reply."""
+    """Timeouts in seconds, and the number of requests for one reply."""
 
     connect_s: float = CONNECT_TIMEOUT_S
     read_s: float = READ_TIMEOUT_S
@@ -69,10 +69,10 @@ class Patience:
 
 
 class HttpJudge:
-    """A judge behind `POST {base_url}/chat/completions`; `open_http_judge` makes it, and owns its client.
+    """A judge behind `POST {base_url}/chat/completions`; created by `open_http_judge`, which owns its client.
 
-    What the endpoint turns out not to know is left out from then on. Its key stands in the client's headers and
-    nowhere else.
+    Parameters that the endpoint turns out not to support are omitted from then on. The key is kept in the client's
+    headers, and otherwise only to mask it.
     """
 
     def __init__(
@@ -86,9 +86,10 @@ class HttpJudge:
         key_name: str,
         is_steady: bool = True,
     ) -> None:
-        """`is_steady` asks for a temperature of 0: right for one vote, and no use for several that should differ.
+        """`is_steady` requests a temperature of 0: right for one vote, but not for several that should differ.
 
-        `secret` is the key, which is blotted out wherever the endpoint echoes it; `key_name` is where it came from.
+        `secret` is the key, which is masked wherever the endpoint echoes it; `key_name` is the environment variable it
+        was read from.
         """
         self.model = model
         self._client = client
@@ -99,10 +100,10 @@ class HttpJudge:
         self._temperature = 0 if is_steady else None
         self._wishes = Wishes(temperature=is_steady)
         self._has_answered = False
-        self._turned_away: set[int] = set()  # questions, by their hash
+        self._turned_away: set[int] = set()  # hashes of the refused questions
 
     def describe(self) -> Mapping[str, object]:
-        """The model, the address and the parameters that are asked for."""
+        """Return the model, the address and the requested parameters."""
         return {
             "kind": "chat/completions",
             "model": self.model,
@@ -112,15 +113,15 @@ class HttpJudge:
         }
 
     async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
-        """Get a reply, a retry and a lowered wish at a time.
+        """Return a reply, after retries and, if parameters are refused, with fewer of them.
 
-        A cancellation drops the connection at once.
+        A cancellation closes the connection immediately.
 
         Raises:
-            JudgeUnreachableError: every attempt met a fault that may pass: no connection, no answer in time, a cut
+            JudgeUnreachableError: every attempt met a transient failure: no connection, no answer in time, a dropped
                 connection, a status 408, 409, 425, 429 or 5xx.
-            JudgeRefusedError: another status than these and 200; not lasting when it is about this question, or may
-                be: a 403, 404 or 405 counts as lasting from the second question on, if none was ever answered.
+            JudgeRefusedError: any other status but success. It is not lasting if it concerns this question, or may do
+                so: a 403, 404 or 405 counts as lasting from the second question on, if none was ever answered.
         """
         wishes, tally = self._wishes, _Tally()
         while True:
@@ -135,13 +136,13 @@ class HttpJudge:
                 raise self._refusal(status, answer, complaint, lasting=lasting, calls=tally.calls)
             wishes = lower
         self._has_answered = True
-        # only now: a request that is refused in the end may have named parameters that were not at fault
+        # only now: a request that is finally refused may have named parameters that were not the cause
         self._wishes = self._wishes.meet(wishes)
         reply = read_completion(answer, calls=tally.calls)
         return replace(reply, text=self._blot(reply.text), model=self._blot(reply.model))
 
     async def _persist(self, body: Mapping[str, object], tally: _Tally) -> Answer:
-        """Send a request until it is answered, one way or the other."""
+        """Send a request until it is answered with success or a refusal."""
         content = json.dumps(body, ensure_ascii=False).encode()
         patience = self._patience
         try:
@@ -165,7 +166,7 @@ class HttpJudge:
         raise AssertionError("the last attempt returns or raises")
 
     def _wait_s(self, error: Exception) -> bool | float:
-        """Whether to try again, and in how many seconds if the endpoint has said so."""
+        """Return whether to retry, and in how many seconds if the endpoint has specified it."""
         if not isinstance(error, TransientError):
             return False
         if error.wait_s is None:
@@ -173,10 +174,10 @@ class HttpJudge:
         return error.wait_s + random.uniform(0, self._patience.jitter_s)  # noqa: S311 - jitter, no secret
 
     async def _send(self, content: bytes, *, usual_s: float) -> Answer:
-        """Send a request once. Raises TransientError when it is worth another attempt.
+        """Send a request once. Raises TransientError if it should be retried.
 
-        An endpoint that wants to be left alone for a time is, but never for less than `usual_s`: many name a second
-        whatever is going on, and all attempts would be used up within a few.
+        A requested delay is honoured, but is never shorter than `usual_s`: many endpoints always request one second,
+        and all attempts would be used up within a few.
         """
         try:
             with anyio.fail_after(self._patience.call_s):
@@ -200,7 +201,7 @@ class HttpJudge:
         return answer
 
     def _is_lasting(self, status: int, complaint: Complaint, conversation: Sequence[Message]) -> bool:
-        """Whether there is no use in asking anything else. Votes on one trial ask the same, and count once."""
+        """Return whether every other question would be refused too. Votes on one trial ask the same, and count once."""
         if is_lasting(status, complaint):
             return True
         if self._has_answered or not may_be_lasting(status, complaint):
@@ -228,20 +229,20 @@ class HttpJudge:
         )
 
     def _without_key(self, answer: Answer) -> Answer:
-        """Blot the key out before anything is cut: half a key is no longer recognised."""
+        """Mask the key before any text is cut: half a key would not be recognised."""
         if len(self._secret) < SHORTEST_SECRET:
             return answer
         body = answer.body.replace(self._secret.encode(), BLOT.encode())
         return replace(answer, body=body, location=self._blot(answer.location))
 
     def _blot(self, text: str) -> str:
-        """Blot out the key where somebody has echoed it."""
+        """Mask the key where the endpoint has echoed it."""
         return text.replace(self._secret, BLOT) if len(self._secret) >= SHORTEST_SECRET else text
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The requests that were sent for one reply."""
+    """The number of requests sent for one reply."""
 
     calls: int = 0
 
@@ -267,8 +268,8 @@ async def _read_answer(response: httpx2.Response) -> Answer:
 async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience()) -> AsyncGenerator[HttpJudge]:
     """Open a client for the judge of `config`, which names a base URL; it is closed with the block.
 
-    Proxies of the environment are used, except for hosts on this machine. Raises ConfigError when the address, the
-    key or the environment's proxy and certificate settings can't be used.
+    Proxies of the environment are used, except for hosts on this machine. Raises ConfigError if the address, the key or
+    the environment's proxy and certificate settings can't be used.
     """
     base_url = (config.base_url or "").rstrip("/")
     secret = os.environ.get(config.api_key_env, "").strip() if config.api_key_env else ""
@@ -289,9 +290,9 @@ async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience(
             follow_redirects=False,
             trust_env=not is_loopback(host),
         )
-        client = await to_thread.run_sync(make_client)  # it reads and checks some hundred certificates
+        client = await to_thread.run_sync(make_client)  # it reads and checks hundreds of certificates
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
-        # not the error's own words: a proxy's address may hold a password
+        # the error's own text is omitted: a proxy's address may hold a password
         raise ConfigError(
             "The proxy or certificate settings of the environment (HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE …) can't be"
             f" used for the judge: {type(error).__name__}."

@@ -1,4 +1,4 @@
-"""An OpenClaw agent as a judge: the question is its prompt, its last words are the reply."""
+"""An OpenClaw agent as a judge: the question is its prompt, its final text is the reply."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
 
-TIMEOUT_S = 600.0  # a start of OpenClaw takes up to half a minute, and a model may think for minutes
-CLEAN_UP_LIMIT_S = 10.0  # deleting a workspace that nobody wrote to, a transcript and two output files
-LAST_BYTES = 4096  # of stderr, in which its last line is looked for
-MAX_NOTE = 500  # characters of what OpenClaw says about a failure
-# how a provider's words, which is all that OpenClaw passes on, tell that the account is refused
+TIMEOUT_S = 600.0  # OpenClaw takes up to half a minute to start, and a model may reason for minutes
+CLEAN_UP_LIMIT_S = 10.0  # deleting an empty workspace, a transcript and two output files
+LAST_BYTES = 4096  # of stderr, searched for its last line
+MAX_NOTE = 500  # characters of OpenClaw's message about a failure
+# OpenClaw passes on only the provider's message, which is matched to detect a refused account
 REFUSED = re.compile(r"\b40[123]\b|unauthori[sz]ed|invalid.{0,10}api.?key|insufficient.?quota", re.IGNORECASE)
 
 
 class OpenClawJudge:
-    """Agents that judge, each one question at a time; a question waits until one of them is free."""
+    """A pool of agents that judge, one question each at a time; a question waits until an agent is free."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class OpenClawJudge:
         timeout_s: float = TIMEOUT_S,
         marker: str = "judge",
     ) -> None:
-        """Take agents with homes of their own and, if the judge is to be fair and safe, without tools.
+        """Take agents with homes of their own and, for a fair and safe judge, without tools.
 
-        `folder` exists; what a call needs is made below it and deleted. `model` (without `openclaw:`) and
-        `base_url` are those the homes were made for. `marker` begins the name of a call in the environment of
-        its processes.
+        `folder` must exist; temporary folders are created in it and deleted. `model` (without `openclaw:`) and
+        `base_url` are those that the homes were configured for. `marker` is the prefix of a call's name in the
+        environment of its processes.
         """
         self.model = f"{OPENCLAW_JUDGE}{model}"
         self._folder = folder
@@ -66,15 +66,15 @@ class OpenClawJudge:
         self._some_free = Semaphore(len(agents))
 
     def describe(self) -> Mapping[str, object]:
-        """The model, its address, the release and its thinking level."""
+        """Return the model, its address, the OpenClaw version and the thinking level."""
         return self._about
 
     async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
         """Run a turn of a free agent in an empty workspace.
 
-        The schema is not passed on: OpenClaw has no place for it, and the question asks for that shape in words.
-        Raises JudgeUnreachableError when the agent ended without an answer and JudgeRefusedError when its provider
-        refused. On return and on cancellation its processes are dead and its folders are gone.
+        The schema is ignored: OpenClaw can't pass it on, and the question describes the same form in words. Raises
+        JudgeUnreachableError if the agent ended without an answer, and JudgeRefusedError if its provider refused. On
+        return and on cancellation its processes are dead and its folders are removed.
         """
         del schema
         async with self._some_free:
@@ -109,13 +109,13 @@ class OpenClawJudge:
 
 
 def flatten(conversation: Sequence[Message]) -> str:
-    """Write a conversation as one prompt: its system text and question as they are, what followed under its speaker."""
+    """Return a conversation as one prompt: system text and question unchanged, later messages with a heading."""
     heads = {Role.ASSISTANT: "Your reply was:", Role.USER: "", Role.SYSTEM: ""}
     return "\n\n".join(part for message in conversation for part in (heads[message.role], message.text) if part)
 
 
 def _last_words(stderr: Path) -> str:
-    """The last line that OpenClaw wrote to stderr, where it says why it could not start; empty without one."""
+    """Return the last line of stderr, where OpenClaw says why it could not start; empty if there is none."""
     try:
         text = stderr.read_bytes()[-LAST_BYTES:].decode("utf-8", "replace")
     except OSError:
@@ -124,12 +124,12 @@ def _last_words(stderr: Path) -> str:
 
 
 def read_result(result: TaskResult, *, said: str = "") -> Reply:
-    """Take the agent's last words as the reply (pure); `said` is what OpenClaw wrote to stderr when it failed.
+    """Return the agent's final text as the reply (pure); `said` is what OpenClaw wrote to stderr when it failed.
 
     Raises JudgeUnreachableError and JudgeRefusedError.
     """
     usage = result.usage
-    cost_usd = usage.cost_usd or None  # OpenClaw writes 0 where it knows no price
+    cost_usd = usage.cost_usd or None  # OpenClaw reports 0 for an unknown price
     if result.reason is Reason.COMPLETED:
         text = result.facts.final_text
         return Reply(
@@ -144,7 +144,7 @@ def read_result(result: TaskResult, *, said: str = "") -> Reply:
     sentence = f"The judge's agent ended as {result.reason.value}{note}"
     if result.reason is Reason.PROVIDER_ERROR and REFUSED.search(result.note):
         raise JudgeRefusedError(sentence, lasting=True, calls=usage.requests, usage=usage, cost_usd=cost_usd)
-    if result.reason is Reason.MODEL_ERROR:  # this question is too long for it, or more than its filter lets pass
+    if result.reason is Reason.MODEL_ERROR:  # this question is too long, or was blocked by a filter
         raise JudgeRefusedError(sentence, lasting=False, calls=usage.requests, usage=usage, cost_usd=cost_usd)
     raise JudgeUnreachableError(sentence, calls=usage.requests, usage=usage, cost_usd=cost_usd)
 

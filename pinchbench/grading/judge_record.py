@@ -1,4 +1,4 @@
-"""What a judge has answered about a trial, kept beside its evidence."""
+"""A judge's replies about a trial, kept with its evidence."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def keep_replies(evidence: Evidence, question: Question, judgement: Judgement, secrets: Sequence[str]) -> str:
-    """Write all replies to a file that its SHA-256 names, and return that. Blocks.
+    """Write all replies to a file named by its SHA-256, and return that digest. Blocks.
 
-    There are no keys in it, and of each reply no more than is ever read. The same replies make the same file. Raises
-    OSError when it can't be written.
+    Secrets are masked, and each reply is cut to the length that is read. The same replies give the same file. Raises
+    OSError if it can't be written.
     """
     grade = judgement.grade
     value = {

@@ -1,4 +1,4 @@
-"""What a judge's reply says: the verdict that it gives as its own, and nothing that it may only quote (pure)."""
+"""Parsing of a judge's reply: only the verdict that is its own, never one that it may be quoting (pure)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.judge_text import Criterion, Question
 
-REPLY_CHARS = 100_000  # of a reply that is read: more than MAX_TOKENS of an answer can be
-SEARCHED_CHARS = 4_000_000  # decoded in vain before the search is given up: bounds the work on a hostile reply
+REPLY_CHARS = 100_000  # read of a reply: more than MAX_TOKENS can produce
+SEARCHED_CHARS = 4_000_000  # decoded without success before the search stops: bounds the work on a hostile reply
 NOTES_CHARS = 4_000
 TOLERANCE = 0.02  # between the judge's total and the mean of its scores, both of which may be rounded
-SAME = 1e-9  # a larger difference of two totals is no matter of binary fractions
-PRECISION = 9  # decimals: removes what binary fractions add to a computed mean
-SHOWN_CHARS = 60  # of a value in a sentence: enough to find it
-MAX_DEPTH = 8  # of objects around a verdict
+SAME = 1e-9  # a larger difference between two totals is not a rounding error of binary fractions
+PRECISION = 9  # decimals: removes the rounding error of binary fractions from a computed mean
+SHOWN_CHARS = 60  # of a value quoted in a message: enough to find it
+MAX_DEPTH = 8  # nesting depth of objects around a verdict
 
 MARK_KEY = "mark"
 TOTAL_KEYS = ("total", "overall_score", "final_score", "total_score", "overall", "score")
@@ -36,15 +36,15 @@ Json: TypeAlias = "dict[str, object]"
 
 
 class UnreadableReplyError(ValueError):
-    """A reply holds no verdict that can be told for certain; the message is a sentence that says why."""
+    """A reply holds no unambiguous verdict. The message is a sentence that says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What one reply of a judge says.
+    """The verdict of one judge reply.
 
-    `total` and each of `scores` (by the question's names) are in 0-1. `notes` are the judge's own words. `remarks` are
-    our sentences on every way in which the reply differs from what was asked for.
+    `total` and each value of `scores` (keyed by the question's criterion names) are in 0-1. `notes` are the judge's own
+    words. `remarks` are our sentences, one for each deviation of the reply from the requested form.
     """
 
     total: float
@@ -56,14 +56,14 @@ class Verdict:
 def read_reply(text: str, question: Question, *, is_last: bool = True) -> Verdict:
     """Read a judge's reply.
 
-    Judges quote what agents have written, verdicts that were planted to sway them included. So there are two forms
-    only: an object that repeats the question's mark as a member of its own, which no quotation can, whatever stands
-    around it; or a reply that consists of nothing but one object, alone or in one code fence.
+    Judges quote what agents wrote, including verdicts planted to influence them. Only two forms are therefore accepted:
+    an object that has the question's mark as its own member, which no quotation can have, whatever surrounds it; or a
+    reply that consists of exactly one object, bare or in one code fence.
 
-    Where all criteria have weights and scores, the total is our own weighted mean. A judge's total that is further from
-    it may be a cap of the rubric, or an error: the reply is unreadable where the judge can be asked once more, and the
-    judge's total counts where `is_last`. Without weights the judge's total counts; without a total, the mean of the
-    scores of all criteria. Takes about a second at most, whatever the text is.
+    If all criteria have weights and scores, the total is our own weighted mean. A judge's total that differs by more
+    than the tolerance may be a cap of the rubric, or an error: the reply is unreadable while the judge can be asked
+    again, and the judge's total counts if `is_last`. Without weights the judge's total counts; without a total, the
+    mean of the scores of all criteria. Takes at most about a second for any text.
 
     Raises:
         UnreadableReplyError: there is no such verdict, there are several that differ, or a number is not from 0 to 1.
@@ -84,10 +84,10 @@ def read_reply(text: str, question: Question, *, is_last: bool = True) -> Verdic
 
 
 def median_verdict(verdicts: Sequence[Verdict]) -> tuple[Verdict, float]:
-    """Merge votes: the median of the totals, and how far the largest is from the smallest.
+    """Merge votes: return the median of the totals, and the difference between the largest and the smallest.
 
-    Each criterion has the median of those votes that score it; the notes are those of the vote nearest to the median,
-    the remarks those of all. Raises ValueError when there are no votes.
+    Each criterion gets the median of the votes that score it. The notes are those of the vote nearest to the median,
+    the remarks those of all votes. Raises ValueError if there are no votes.
     """
     if not verdicts:
         raise ValueError("there is no verdict to merge")
@@ -110,7 +110,7 @@ _THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
 class _RepeatedKeyError(ValueError):
-    """An object has a key twice: readers of JSON differ in which of the two counts."""
+    """An object has a key twice: JSON parsers differ in which of the two counts."""
 
 
 def _members(pairs: list[tuple[str, object]]) -> Json:
@@ -124,7 +124,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_members)  # judges 
 
 
 def _whole_verdict(text: str) -> list[Json]:
-    """The one object that a reply consists of, maybe in one code fence, which need not have a mark then."""
+    """Return the one object that a reply consists of, bare or in one code fence. It needs no mark."""
     whole = text.strip()
     if fence := _FENCED.fullmatch(whole):
         whole = fence["inner"].strip()
@@ -144,9 +144,9 @@ def _whole_verdict(text: str) -> list[Json]:
 
 
 def _marked_objects(text: str, mark: str) -> list[Json]:
-    """The objects that repeat the mark: those of the answer where the judge thought aloud before it, else all.
+    """Return the objects that repeat the mark: those after the judge's visible reasoning if it has any, else all.
 
-    What the judge thinks holds drafts. To cut them off gives a quotation nothing: it has no mark.
+    The reasoning may hold drafts. Cutting it off gives no advantage to a quotation, which has no mark.
     """
     if mark not in text:
         return []
@@ -177,7 +177,7 @@ def _search(text: str, start: int, mark: str) -> Iterator[Json]:
 
 
 def _with_mark(value: object, mark: str, depth: int = 0) -> Iterator[Json]:
-    """The objects of a value that have the mark, the outermost of each branch."""
+    """Yield the objects within a value that have the mark, the outermost of each branch."""
     if isinstance(value, dict):
         said = value.get(MARK_KEY)
         if isinstance(said, str) and said.strip() == mark:
@@ -221,7 +221,7 @@ def _verdict(value: Json, criteria: Sequence[Criterion], *, is_last: bool) -> Ve
 
 
 def _total_beside(mean: float, total: float, remarks: list[str], *, is_last: bool) -> float:
-    """Decide between the judge's total and the weighted mean of its scores, which differ by more where there is a cap."""
+    """Choose between the judge's total and the weighted mean of its scores, which differ by more if a cap applies."""
     if abs(mean - total) <= TOLERANCE + SAME:  # a difference of exactly 0.02 is a little more in binary
         return mean
     if is_last:
@@ -234,7 +234,7 @@ def _total_beside(mean: float, total: float, remarks: list[str], *, is_last: boo
 
 
 def _read_total(value: Json) -> float | None:
-    """Read the total; None where there is none. Under other names than `total` all that are there have to agree."""
+    """Return the total, or None if there is none. Totals under names other than `total` must all agree."""
     named = ["total"] if "total" in value else [key for key in TOTAL_KEYS if key in value]
     totals = {_number(value[key], "The total") for key in named}
     if len(totals) > 1:
@@ -243,7 +243,7 @@ def _read_total(value: Json) -> float | None:
 
 
 def _read_scores(value: Json, criteria: Sequence[Criterion], remarks: list[str]) -> tuple[dict[str, float], list[str]]:
-    """Read the scores by the criteria's names; the second value says what is wrong with the others."""
+    """Return the scores by the criteria's names, and sentences that say what is wrong with the others."""
     given = next((value[key] for key in SCORES_KEYS if key in value), {})
     if not isinstance(given, dict):
         return {}, [f"The scores are {shown(given)}, and not an object with a number for each criterion."]
@@ -275,17 +275,17 @@ _PLAIN = re.compile(r"\s*\+?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})\s*")
 
 
 def _number(value: object, what: str) -> float:
-    """Read a score: a number from 0 to 1, in quotes or in an object of its own too. Other scales are never guessed."""
+    """Return a score: a number from 0 to 1, also in quotes or in its own object. Other scales are never guessed."""
     if isinstance(value, dict):
         value = next((value[key] for key in SCORE_KEYS if key in value), value)
     number = math.nan
     if isinstance(value, str) and _PLAIN.fullmatch(value):
         number = float(value)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        number = value  # compared before it is made a float, which an integer can be too large for
+        number = value  # compared before conversion: an integer can be too large for a float
     if not 0 <= number <= 1:
         raise UnreadableReplyError(f"{what} is {shown(value)}; it has to be a number from 0 to 1.")
-    return float(number) + 0.0  # there is no score of minus zero
+    return float(number) + 0.0  # turns -0.0 into 0.0
 
 
 def _mean(weighted: Sequence[tuple[float, float]]) -> float:
@@ -301,7 +301,7 @@ def _notes(value: Json) -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a sentence, short and on one line."""
+    """Return a value for use in a message, short and on one line."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     try:
@@ -311,16 +311,16 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
-# -- names of criteria, as loosely as judges write them --------------------------------------------------------------
+# -- loose matching of criterion names, as judges write them ---------------------------------------------------------
 
 _PREFIX = re.compile(r"\s*(?:criteri(?:on|a)[\s_#]*\d*[\s_]*[:.)_–—-]+|\d{1,2}\s*[.):_-])\s*(?=\w)", re.IGNORECASE)
 _SUFFIX = re.compile(r"[(\[][^()\[\]]*(?:%|weight|percent|points?\b)[^()\[\]]*[)\]]", re.IGNORECASE)
 NAME_CHARS = 400
-LEAST_PREFIX = 3  # letters of a name that may stand for it
+LEAST_PREFIX = 3  # letters that an abbreviated name must have
 
 
 class _Names:
-    """The criteria of a question; several may have the same name but for case and punctuation."""
+    """The criteria of a question. Several may have the same name except for case and punctuation."""
 
     def __init__(self, criteria: Sequence[Criterion]) -> None:
         self._by_key: dict[str, list[str]] = {}
@@ -328,7 +328,7 @@ class _Names:
             self._by_key.setdefault(_name_key(criterion.name), []).append(criterion.name)
 
     def find(self, name: str) -> str | None:
-        """The one criterion that is meant, None where there is none or more than one."""
+        """Return the matching criterion; None if there is none or more than one."""
         key = _name_key(name)
         meant = self._by_key.get(key, [])
         if name in meant:

@@ -1,4 +1,4 @@
-"""What a judge is asked about a trial: the question's text and the shape of its answer (pure)."""
+"""The question to a judge about a trial: its text and the shape of the answer (pure)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Task
 
-__all__ = [  # what asking takes has one door
+__all__ = [  # the only module that callers import for questions
     "PROMPT_VERSION",
     "Criterion",
     "FileView",
@@ -35,7 +35,7 @@ __all__ = [  # what asking takes has one door
     "response_schema",
 ]
 
-PROMPT_VERSION = "3"  # to be raised with every change of what a judge reads: grades of two versions don't compare
+PROMPT_VERSION = "3"  # increase whenever what a judge reads changes: grades of two versions are not comparable
 
 SYSTEM = """\
 You are a careful and impartial grader. An AI agent was given a task and a workspace with files. You see the task, what \
@@ -67,15 +67,15 @@ name as given at the end of the message. "total" combines them as the rubric say
 weights, otherwise their plain mean; where the rubric sets a cap or a veto, that is applied last."""
 
 
-MARK_CHARS = 24  # 96 bits: no evidence can be made to hold its own, nor one of thousands that are tried
+MARK_CHARS = 24  # 96 bits: evidence can't be made to contain its own mark, not even by trying thousands of variants
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """All that a judge is told: a system text and one user message, the same for the same trial.
+    """Everything that a judge is given: a system text and one user message, always the same for the same trial.
 
-    `material` is what is to be judged. `criteria` is empty where the rubric does not name any. `cut` says what had to
-    be left out, a phrase for each kind: the material tells the judge the same.
+    `material` is what is to be judged. `criteria` is empty if the rubric does not name any. `cut` lists what had to be
+    omitted, one phrase for each kind; the material tells the judge the same.
     """
 
     system: str
@@ -85,12 +85,12 @@ class Question:
 
     @property
     def mark(self) -> str:
-        """What a verdict on this question has to repeat.
+        """The mark that a verdict on this question must repeat.
 
-        It is a digest of all that the judge reads, so no part of that can hold it: whoever changes the evidence to
-        plant the mark changes the mark. The same question has the same mark, in a vote and in a cache too; two
+        It is a digest of everything that the judge reads, so no part of that can contain it: changing the evidence to
+        plant the mark changes the mark. The same question has the same mark in every vote and in the cache; two
         questions never share one. A random mark, or one from a secret key, would be no harder to plant, and would make
-        the same question another one each time or on each machine.
+        the question differ each time or on each machine.
         """
         digest = hashlib.sha256()
         for text in (PROMPT_VERSION, self.system, self.material, *(one.name for one in self.criteria)):
@@ -100,16 +100,16 @@ class Question:
 
     @property
     def message(self) -> str:
-        """The user message: the material, then what is asked for, with the mark."""
+        """The user message: the material, then the request with the mark."""
         return f"{self.material}\n\n{_closing(self.criteria, self.mark)}"
 
 
 def ask(task: Task, events: Iterable[Mapping[str, object]], files: Sequence[FileView]) -> Question:
-    """Write the question about one trial.
+    """Return the question about one trial.
 
-    The judge never sees the automated check, the weights of check and judge, the notes for authors, nor which model
-    ran, what it used and what it cost. `events` is read once, and of it no more than the limits is ever held.
-    Anything may stand in events and files: it can't get out of its block. Never raises.
+    The judge never sees the automated check, the weights of check and judge, the notes for authors, which model ran, or
+    its usage and cost. `events` is read once, and no more of it than the limits is held. Events and files may contain
+    anything: it can't break out of its block. Never raises.
     """
     criteria = read_criteria(task)
     transcript, transcript_cuts = view_transcript(events)
@@ -123,7 +123,7 @@ def ask(task: Task, events: Iterable[Mapping[str, object]], files: Sequence[File
 
 
 def ask_again(problem: str, question: Question) -> str:
-    """Write the message that follows a reply which could not be read; `problem` is the sentence that says why."""
+    """Return the message that follows an unreadable reply; `problem` is the sentence that says why."""
     return (
         f"Your reply could not be used: {problem}\n\nPlease answer once more with exactly one JSON object of this form and "
         "nothing before or after it, no quotation and no second object:\n"
@@ -133,13 +133,13 @@ def ask_again(problem: str, question: Question) -> str:
 
 
 def response_schema(question: Question) -> dict[str, object]:
-    """Build the JSON schema of the answer, as the `schema` of OpenAI's `response_format` of type `json_schema`.
+    """Return the JSON schema of the answer, as the `schema` of OpenAI's `response_format` of type `json_schema`.
 
-    It keeps to what strict modes share: types, `required` with all properties, `additionalProperties: false`. There is
-    no `minimum` and no `maximum`, which some endpoints refuse; `read_reply` looks at the range, and at the mark,
-    which stands in no schema, as endpoints take long over a new one. The notes come before the numbers, so that a judge
-    which does not think aloud writes down its evidence first. Without criteria there are
-    no scores: Gemini refuses an object without properties.
+    It uses only what strict modes have in common: types, `required` with all properties, `additionalProperties: false`.
+    It has no `minimum` or `maximum`, which some endpoints refuse; `read_reply` checks the range. It does not contain
+    the mark, which `read_reply` checks too, because endpoints take long over a new schema. The notes come before the
+    numbers, so that a judge that does not reason visibly writes down its evidence first. Without criteria there are no
+    scores: Gemini refuses an object without properties.
     """
     number = {"type": "number"}
     scores: dict[str, object] = {criterion.name: dict(number) for criterion in question.criteria}
@@ -195,7 +195,10 @@ def _closing(criteria: Sequence[Criterion], mark: str) -> str:
 
 
 def _form(criteria: Sequence[Criterion], mark: str) -> str:
-    """The verdict's form; with its angle brackets it is no JSON, so a judge that repeats it has not given a verdict."""
+    """Return the form of a verdict.
+
+    Its angle brackets make it invalid JSON, so a judge that repeats it has not given a verdict.
+    """
     scores = dict.fromkeys((criterion.name for criterion in criteria), "<0.0 to 1.0>")
     shape = {"mark": mark, "notes": "<two or three sentences>", "scores": scores, "total": "<0.0 to 1.0>"}
     return writable(json.dumps(shape, ensure_ascii=False, indent=1)).replace('"<0.0 to 1.0>"', "<0.0 to 1.0>")

@@ -1,4 +1,4 @@
-"""What a judge sees of a trial: blocks of text that nothing inside them can close (pure)."""
+"""What a judge sees of a trial: blocks of text that their contents cannot close early (pure)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pinchbench.results.transcript_lines import INTERNAL_PROVIDER, parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# Limits are characters of the original text; the words that tell of a cut come on top.
+# Limits count characters of the original text; notes about what was cut are added on top.
 PIECE_CHARS = 6_000  # of one message, one argument of a tool call, one tool result
 CALL_CHARS = 24_000  # of all arguments of one tool call
-TRANSCRIPT_CHARS = 120_000  # about 30 000 tokens: fits every judge worth asking, beside the files
+TRANSCRIPT_CHARS = 120_000  # about 30 000 tokens: fits the context of every usable judge, together with the files
 FILE_CHARS = 20_000
 FILES_CHARS = 80_000
-LEAST_CHARS = 400  # less of a long file than this says nothing
+LEAST_CHARS = 400  # a shorter excerpt of a long file is of no use
 FILE_NAMES = 300
 NAME_CHARS = 200  # of one path, tool or criterion
-NAMED_CUTS = 10  # files that were cut are named one by one up to here
-HIDDEN_NAMES = 64  # distinct names of models, and of providers, that are kept out of the material
-# Folders that hold what others have made: fetched, built or kept by tools.
+NAMED_CUTS = 10  # at most this many cut files are named individually
+HIDDEN_NAMES = 64  # distinct model names, and as many provider names, that are masked in the material
+# Folders of third-party or generated files: downloaded, built or cached by tools.
 OTHERS_FOLDERS = frozenset(
     {
         "node_modules",
@@ -54,9 +54,9 @@ OTHERS_ENDINGS = (".dist-info", ".egg-info")
 class FileView:
     """A file of the workspace as the agent left it.
 
-    `size` is in bytes. `text` is None where the file is not text, or where there was `no_room` for it and nobody knows
-    what it holds; it may be only the beginning of a long file. `given` is true where the task put the file there and
-    the agent did not change it.
+    `size` is in bytes. `text` is None if the file is not text, or if there was `no_room` to read it and its contents
+    are unknown; it may be only the beginning of a long file. `given` is true if the task put the file there and the
+    agent did not change it.
     """
 
     path: str
@@ -67,27 +67,27 @@ class FileView:
 
     @property
     def rank(self) -> int:
-        """Whose work it is: 0 the agent's, 1 the task's, 2 that of others, which matters least."""
+        """The file's origin, most important first: 0 the agent's work, 1 the task's, 2 third-party or generated."""
         return 2 if is_others_work(self.path) else int(self.given)
 
 
 def is_others_work(path: str) -> bool:
-    """Whether a file lies in a folder that tools have filled, such as `node_modules`."""
+    """Return whether a file lies in a folder that tools fill, such as `node_modules`."""
     folders = path.split("/")[:-1]
     return any(folder in OTHERS_FOLDERS or folder.endswith(OTHERS_ENDINGS) for folder in folders)
 
 
 class Telltale(StrEnum):
-    """Where a text may name the model that the agent runs on, which the judge is not told."""
+    """Where a text may name the agent's model, which is hidden from the judge."""
 
     NOWHERE = "nowhere"
     ANYWHERE = "anywhere"  # written by OpenClaw or the provider
-    IN_WORDS = "in words"  # found by a tool: a provider's name in a path or a domain is something else
+    IN_WORDS = "in words"  # a tool's result: a provider's name in a path or a domain means something else
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Piece:
-    """A part of a block, below a line with its title. `cuts` counts what was shortened."""
+    """A part of a block, below a title line. `cuts` counts the texts that were shortened."""
 
     title: str
     text: str
@@ -96,20 +96,23 @@ class Piece:
 
     @property
     def chars(self) -> int:
-        """How much of the limits it takes."""
+        """The number of characters that count towards the limits."""
         return len(self.title) + len(self.text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Block:
-    """Content between two lines that nothing inside can imitate."""
+    """Content between two delimiter lines that nothing inside can imitate."""
 
     label: str
     pieces: tuple[Piece, ...]
 
 
 def choose_mark(blocks: Iterable[Block]) -> str:
-    """Choose a mark that stands in none of the contents: a digest of them all, so it can't be foreseen in them either."""
+    """Choose a mark that occurs in none of the contents.
+
+    It is derived from a digest of all of them, so that content can't be written to contain it.
+    """
     contents = [text for block in blocks for piece in block.pieces for text in (block.label, piece.title, piece.text)]
     digest = hashlib.sha256()
     for text in contents:
@@ -122,7 +125,10 @@ def choose_mark(blocks: Iterable[Block]) -> str:
 
 
 def render(block: Block, mark: str) -> str:
-    """Write a block between its lines. `mark` stands in none of its contents, or it could be closed from inside."""
+    """Write a block between its delimiter lines.
+
+    `mark` must not occur in the contents, or they could close the block.
+    """
     lines = [f"===== {mark} BEGIN {block.label} ====="]
     for piece in block.pieces:
         if piece.title:
@@ -133,14 +139,14 @@ def render(block: Block, mark: str) -> str:
     return "\n".join(lines)
 
 
-NOT_TOLD = "[not told]"  # the judge's instructions know it
+NOT_TOLD = "[not told]"  # explained in the judge's instructions
 ENDINGS = {"aborted": ", broken off", "length": ", cut off at the model's own limit"}
-# In a damaged piece nothing but its letters says who answered and what it cost.
+# A damaged piece can't be parsed, so the model's name and the usage are found by patterns.
 _TELLTALE = re.compile(
     r'("(?:provider|model|modelId|modelApi|api|responseModel|responseId)"\s*:\s*)"(?:[^"\\]|\\.)*"?'
     r'|("(?:usage|cost)"\s*:\s*)\{[^{}]*(?:\{[^{}]*\}?[^{}]*)?\}?'
     r'|("(?:cacheRead|cacheWrite|totalTokens|input|output|total)"\s*:\s*)[\d.eE+-]+'
-    # the piece may begin inside of such a key or value
+    # the piece may begin inside such a key or value
     r'|\A\w{0,20}"\s*:\s*[\d.eE+-]+'
     r'|\A[^"{}]{0,200}"(?=\s*,\s*"(?:provider|model|api|usage|stopReason)")'
 )
@@ -153,7 +159,7 @@ def _not_told(found: re.Match[str]) -> str:
 
 @dataclass(kw_only=True, slots=True)
 class _Entries:
-    """Turns events into entries, and remembers which names of models must not be told."""
+    """Turns events into entries, and collects the model and provider names to mask."""
 
     models: set[str] = field(default_factory=set)
     providers: set[str] = field(default_factory=set)
@@ -190,7 +196,7 @@ class _Entries:
 
     def _assistant(self, message: Mapping[str, object]) -> Iterator[Piece]:
         title = "assistant message" + ENDINGS.get(_string(message.get("stopReason")), "")
-        telltale = Telltale.NOWHERE  # what the agent itself says stays as it is
+        telltale = Telltale.NOWHERE  # the agent's own text is not masked
         if message.get("provider") == INTERNAL_PROVIDER:
             title = "message that OpenClaw wrote by itself"
             telltale = Telltale.ANYWHERE
@@ -221,7 +227,10 @@ class _Entries:
                 _add(self.models, f"{provider}/{model}")
 
     def censored(self, piece: Piece) -> Piece:
-        """Take the model's and the provider's names out of what may tell them; all that the transcript says are known."""
+        """Mask the model's and the provider's names in a piece.
+
+        Call this after all events were read: only then are all names known.
+        """
         names = _pattern(self.models, r"(?<!\w)", r"(?!\w)")
         match piece.telltale:
             case Telltale.NOWHERE:
@@ -244,7 +253,10 @@ def _pattern(names: Iterable[str], before: str, behind: str) -> list[str]:
 
 
 def view_transcript(events: Iterable[Mapping[str, object]]) -> tuple[Block, list[str]]:
-    """Keep the first entries and the last ones; memory is bounded by the limits however long the transcript is."""
+    """Return the first and the last entries as a block, and phrases that say what was cut.
+
+    Memory is bounded by the limits, however long the transcript is.
+    """
     entries = _Entries()
     first: list[Piece] = []
     last: deque[Piece] = deque()
@@ -286,7 +298,7 @@ def _piece(title: str, text: str, telltale: Telltale = Telltale.NOWHERE) -> Piec
 
 
 def _text(parts: Iterable[Mapping[str, object]]) -> str:
-    """What parts say. Images, thinking and the like are named by their type only."""
+    """Return the text of message parts. Images, thinking and other parts are named by their type only."""
     return "\n".join(
         _string(part.get("text")) if part.get("type") == "text" else f"[part of the type {one_line(part.get('type'))}]"
         for part in parts
@@ -326,7 +338,7 @@ def _json(value: object) -> str:
 
 
 def _shorten(text: str, limit: int) -> tuple[str, int]:
-    """Keep the head and the tail of a text that is longer than `limit`; say how many cuts that took, 0 or 1."""
+    """Keep the head and the tail of a text longer than `limit`; return it with the number of cuts, 0 or 1."""
     if len(text) <= limit:
         return text, 0
     half = limit // 2
@@ -335,9 +347,10 @@ def _shorten(text: str, limit: int) -> tuple[str, int]:
 
 
 def view_files(files: Sequence[FileView]) -> tuple[list[Block], list[str]]:
-    """List the files and show the texts: first what the agent made or changed, then what was given to it.
+    """List the files and show their texts: the agent's own or changed files first, then the task's.
 
-    What lies near the top comes before what lies deep, and folders such as `node_modules` come last of all.
+    Files near the top of the tree come before deeper ones, and folders such as `node_modules` come last. Also returns
+    phrases that say what was cut.
     """
     ordered = sorted(files, key=lambda file: (file.rank, file.path.count("/"), file.path))
     blocks = [Block(label="list of files in the workspace", pieces=(Piece(title="", text=_listing(ordered)),))]
@@ -348,7 +361,7 @@ def view_files(files: Sequence[FileView]) -> tuple[list[Block], list[str]]:
         shown = text[:share]
         seen_bytes = len(shown.encode("utf-8", "replace"))
         pieces = [Piece(title="", text=shown)]
-        if len(shown) < len(text) or seen_bytes < file.size:  # what we are given may be the beginning only
+        if len(shown) < len(text) or seen_bytes < file.size:  # `text` may be only the beginning
             pieces.append(Piece(title=f"[… {max(0, file.size - seen_bytes)} bytes of the file left out …]", text=""))
         if shown:
             blocks.append(Block(label=f"file {one_line(file.path)} ({_origin(file)})", pieces=tuple(pieces)))
@@ -366,9 +379,9 @@ def view_files(files: Sequence[FileView]) -> tuple[list[Block], list[str]]:
 
 
 def _shares(files: Sequence[tuple[int, int]]) -> list[int]:
-    """Say how many characters of each file (rank, length) are shown: what the agent made comes first.
+    """Return how many characters of each file (rank, length) are shown, the agent's files first.
 
-    Short files are shown whole before long ones get more, so that a heap of data does not hide a brief.
+    Short files are shown whole before long ones get more, so that bulk data does not displace a short report.
     """
     shares = [0] * len(files)
     room = FILES_CHARS
@@ -392,7 +405,7 @@ def _listing(files: Sequence[FileView]) -> str:
         return "(The workspace has no files.)"
     lines = []
     for file in files[:FILE_NAMES]:
-        if file.no_room:  # whose it is was not looked at either
+        if file.no_room:  # not read, so its origin is unknown too
             lines.append(f"- {one_line(file.path)}: {file.size} bytes, not shown: too large")
             continue
         kind = ", not shown: no text" if file.text is None else ""
@@ -403,7 +416,7 @@ def _listing(files: Sequence[FileView]) -> str:
 
 
 def one_line(value: object) -> str:
-    """Make a name fit on one line, so that it can't begin another."""
+    """Shorten a name to one line, so that it can't begin another line."""
     name = "(unnamed)" if value is None else _string(value)
     text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name[: 2 * NAME_CHARS])
     return text if len(text) <= NAME_CHARS else f"{text[:NAME_CHARS]}…"

@@ -1,4 +1,4 @@
-"""What goes over the wire to an OpenAI-compatible endpoint, and what comes back (pure)."""
+"""Requests to an OpenAI-compatible endpoint, and parsing of its responses (pure)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.judge import Message
 
-LONGEST_RETRY_AFTER_S = 120.0  # who asks for hours wants to be asked another day
+LONGEST_RETRY_AFTER_S = 120.0  # a run does not wait for hours
 MAX_BODY_BYTES = 8 * 1024 * 1024
-MAX_TOKENS = 16_384  # of a reply, a model's thinking included
-FEWER_TOKENS = 4096  # where that is more than the account can pay for, and it is not told how many are
-LEAST_TOKENS = 512  # a verdict takes some hundred: with fewer there is no use in asking
+MAX_TOKENS = 16_384  # of a reply, including a model's reasoning
+FEWER_TOKENS = 4096  # if the account can't pay for MAX_TOKENS and the endpoint does not say how many it can pay for
+LEAST_TOKENS = 512  # a verdict takes a few hundred; with fewer, asking is pointless
 MAX_MESSAGE = 500  # characters of an endpoint's error that are passed on
-MAX_COUNT = 2**53  # of tokens; beyond it JSON's numbers are no longer whole
+MAX_COUNT = 2**53  # of tokens; larger whole numbers are not exact in all JSON readers
 WORTH_A_RETRY = frozenset({408, 409, 425, 429})
 REFUSE_A_PARAMETER = frozenset({400, 404, 415, 422, 501})
-NAME_NO_PARAMETER = frozenset({400, 422})  # what all endpoints answer that have nothing better to say
+NAME_NO_PARAMETER = frozenset({400, 422})  # the generic answers, which need not name the parameter
 REFUSE_THE_ACCOUNT = frozenset({401, 402})
-MAY_REFUSE_THE_ACCOUNT = frozenset({403, 404, 405})  # or a firewall, a router or a filter this one question
+MAY_REFUSE_THE_ACCOUNT = frozenset({403, 404, 405})  # or a firewall, a router or a filter refuses only this question
 FILTERED = ": its provider's filter held it back"
 NO_CREDIT = re.compile(r"insufficient.?quota", re.IGNORECASE)
 ABOUT_THE_QUESTION = re.compile(r"moderation|flagged|content.?(filter|policy)", re.IGNORECASE)
@@ -52,9 +52,9 @@ AFFORDED = re.compile(r"only afford\D{0,10}(\d{1,9})", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wishes:
-    """The parameters an endpoint may not know: an index into `FORMATS` and `LIMITS`, and a temperature of 0.
+    """The parameters an endpoint may not support: an index into `FORMATS` and `LIMITS`, and a temperature of 0.
 
-    `most` is how many tokens the limit allows, where there is one.
+    `most` is the number of tokens that the limit allows, if there is one.
     """
 
     format: int = 0
@@ -63,9 +63,9 @@ class Wishes:
     most: int = MAX_TOKENS
 
     def lowered(self, status: int, complaint: Complaint) -> Wishes | None:
-        """Give up the wish that a refusal names. None when it names none that is left: each goes once.
+        """Drop the parameter that a refusal names; return None if it names none that is left.
 
-        A refusal that names nothing we know costs the format, which is the wish that most endpoints stumble over.
+        If a refusal names no parameter that we know, the format is dropped: it is the one most often unsupported.
         """
         if status == httpx2.codes.PAYMENT_REQUIRED:
             return self._paid_for(complaint)
@@ -82,7 +82,7 @@ class Wishes:
 
     def _without(self, text: str) -> Wishes | None:
         if NAMES_LENGTH.search(text) and LIMITS[self.limit]:
-            return replace(self, limit=len(LIMITS) - 1)  # under any name it would be too much beside the question
+            return replace(self, limit=len(LIMITS) - 1)  # too large beside the question, under any name
         if NAMES_FORMAT.search(text) and FORMATS[self.format]:
             return replace(self, format=self.format + 1)
         if NAMES_LIMIT.search(text) and LIMITS[self.limit]:
@@ -92,7 +92,7 @@ class Wishes:
         return None
 
     def _paid_for(self, complaint: Complaint) -> Wishes | None:
-        """Allow no more tokens than the account can pay for: once, and where these would do for a verdict."""
+        """Lower the limit to what the account can pay for: once, and only if that is enough for a verdict."""
         if self.most < MAX_TOKENS or not LIMITS[self.limit] or not NAMES_PRICE.search(complaint.whole):
             return None
         told = AFFORDED.search(complaint.whole.replace(",", ""))
@@ -100,7 +100,7 @@ class Wishes:
         return replace(self, most=tokens) if LEAST_TOKENS <= tokens < MAX_TOKENS else None
 
     def meet(self, other: Wishes) -> Wishes:
-        """Only what both still ask for. What an account can pay for is no habit of its endpoint, and is left out."""
+        """Return what both request. What an account can pay for does not depend on its endpoint, and is not kept."""
         return Wishes(
             format=max(self.format, other.format),
             limit=max(self.limit, other.limit),
@@ -111,7 +111,7 @@ class Wishes:
 def request_body(
     model: str, conversation: Sequence[Message], schema: Mapping[str, object], wishes: Wishes
 ) -> dict[str, object]:
-    """The JSON of a request. Halves of surrogate pairs, which UTF-8 can't hold, become question marks."""
+    """Return the JSON of a request. Lone surrogates, which UTF-8 can't encode, become question marks."""
     body: dict[str, object] = {
         "model": model,
         "messages": [{"role": one.role.value, "content": writable(one.text)} for one in conversation],
@@ -132,7 +132,7 @@ def request_body(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """An HTTP response, its body bounded: `whole` is false when there was more."""
+    """An HTTP response with a bounded body; `whole` is false if there was more."""
 
     status: int
     body: bytes
@@ -146,7 +146,7 @@ class Answer:
         return self.body.decode("utf-8", "replace")
 
     def json(self) -> object:
-        """The body as JSON, None when it is none."""
+        """Return the body as JSON, or None if it is not valid JSON."""
         try:
             return cast("object", json.loads(self.body))
         except (ValueError, RecursionError):
@@ -155,7 +155,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Complaint:
-    """What a response that is no answer says: in a sentence, about which parameter, in which words it came."""
+    """An error response: the message as one sentence, the parameter it names, and the text as received."""
 
     message: str = ""
     parameter: str = ""
@@ -163,7 +163,7 @@ class Complaint:
 
 
 def read_complaint(answer: Answer) -> Complaint:
-    """Find what is wrong in the forms that endpoints use: OpenAI's, FastAPI's, a plain text."""
+    """Read an error response in the common forms: OpenAI's, FastAPI's, plain text."""
     whole = answer.text[:MAX_REPLY]
     value = answer.json()
     error: object = value
@@ -180,7 +180,7 @@ def read_complaint(answer: Answer) -> Complaint:
 
 
 def effective_status(answer: Answer) -> int:
-    """The status, or the one that a body of a 200 names in its `error`: gateways pass a provider's failure on so."""
+    """Return the status, or the code in the `error` of a 200: gateways report a provider's failure that way."""
     value = answer.json() if answer.status == httpx2.codes.OK else None
     error = value.get("error") if isinstance(value, dict) and not value.get("choices") else None
     code = error.get("code") if isinstance(error, dict) else None
@@ -188,14 +188,14 @@ def effective_status(answer: Answer) -> int:
 
 
 def is_worth_a_retry(status: int, complaint: Complaint) -> bool:
-    """Whether the same request may succeed later."""
+    """Return whether the same request may succeed later."""
     if NO_CREDIT.search(complaint.whole):
         return False
     return status in WORTH_A_RETRY or (httpx2.codes.is_server_error(status) and status not in REFUSE_A_PARAMETER)
 
 
 def is_lasting(status: int, complaint: Complaint) -> bool:
-    """Whether a refusal holds for every question for certain, not for this one alone."""
+    """Return whether a refusal certainly applies to every question, not only to this one."""
     if NO_CREDIT.search(complaint.whole):
         return True
     if ABOUT_THE_QUESTION.search(complaint.whole):
@@ -204,12 +204,12 @@ def is_lasting(status: int, complaint: Complaint) -> bool:
 
 
 def may_be_lasting(status: int, complaint: Complaint) -> bool:
-    """Whether a refusal may hold for every question as well as for this one: one alone does not tell."""
+    """Return whether a refusal may apply to every question or only to this one: a single refusal can't tell."""
     return status in MAY_REFUSE_THE_ACCOUNT and not ABOUT_THE_QUESTION.search(complaint.whole)
 
 
 def read_completion(answer: Answer, *, calls: int) -> Reply:
-    """Read a chat completion. Whatever is no answer of the model's is a reply with a problem; never raises."""
+    """Read a chat completion. Anything that is not the model's answer is a reply with a problem; never raises."""
     kept = answer.text[:MAX_REPLY]
     if not answer.whole:
         problem = f"the endpoint's answer is longer than {MAX_BODY_BYTES // 2**20} MiB"
@@ -236,7 +236,7 @@ def read_completion(answer: Answer, *, calls: int) -> Reply:
 
 
 def _read_message(message: Mapping[str, object], finish: object) -> tuple[str, str]:
-    """The text of a message, and why it is no answer."""
+    """Return the text of a message, and why it is not an answer, empty if it is."""
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal.strip():
         return writable(refusal), "the judge refused to answer"
@@ -253,7 +253,7 @@ def _read_message(message: Mapping[str, object], finish: object) -> tuple[str, s
 
 
 def _text_of(content: object) -> str:
-    """The text of a message, which may come in parts; thinking and other kinds of parts are not the answer."""
+    """Return the text of a message, which may consist of parts; reasoning and other kinds of parts are ignored."""
     if isinstance(content, str):
         return writable(content)
     parts = content if isinstance(content, list) else []
@@ -282,7 +282,7 @@ def _count(value: object) -> int:
 
 
 def _amount(value: object) -> float | None:
-    """A number that can be an amount; None for all else, truth values included."""
+    """Return a number that is a valid amount; None for everything else, including booleans."""
     try:
         number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else -1.0
     except OverflowError:
@@ -291,5 +291,5 @@ def _amount(value: object) -> float | None:
 
 
 def one_line(value: object) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text on one line."""
     return writable(" ".join(str(value).split()))[:MAX_MESSAGE]

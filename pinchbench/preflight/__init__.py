@@ -1,1 +1,1 @@
-"""One direct question to a model's endpoint before anything is set up for it."""
+"""A single request to a model's endpoint before anything is set up for it."""

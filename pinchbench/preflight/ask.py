@@ -1,4 +1,4 @@
-"""Asking an endpoint once, within a few seconds."""
+"""Sending one request to an endpoint, within a few seconds."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
 LIMIT_S = 2.0  # for an answer; with the program's start before it, a diagnosis takes about 3 s
-SECOND_LIMIT_S = 0.4  # for a look at the address that was probably meant
+SECOND_LIMIT_S = 0.4  # for trying the address that was probably intended
 MAX_BODY_BYTES = 64 * 1024  # of an answer: an error's message is near its beginning
 
 
 async def ask_all(targets: Sequence[Target]) -> list[Finding]:
-    """Ask every target at the same time; the findings are in the targets' order.
+    """Ask all targets at the same time; return the findings in the targets' order.
 
-    Takes at most about 3 s. A cancellation closes the connections. Raises nothing else: what goes wrong is a finding.
+    Takes at most about 3 s. A cancellation closes the connections. Failures are findings; nothing else is raised.
     """
     findings: dict[int, Finding] = {}
 
@@ -60,14 +60,14 @@ async def ask(target: Target) -> Finding:
                 return await _with_address(client, target, finding)
             return finding
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
-        # not the error's own words: a proxy's address may hold a password
+        # the error's own text is omitted: a proxy's address may hold a password
         return unreachable(target, f"the proxy or certificate settings of the environment: {type(error).__name__}")
 
 
 @asynccontextmanager
 async def _client(target: Target) -> AsyncGenerator[httpx2.AsyncClient]:
     trusts = not is_loopback(httpx2.URL(target.base_url).host)
-    # it reads and checks some hundred certificates
+    # it reads and checks hundreds of certificates
     client = await to_thread.run_sync(
         partial(httpx2.AsyncClient, timeout=None, follow_redirects=False, trust_env=trusts)
     )
@@ -91,7 +91,7 @@ async def _send(client: httpx2.AsyncClient, target: Target) -> Answer:
     content = json.dumps(request.body).encode()
     async with client.stream("POST", request.url, headers=headers, content=content) as response:
         body = b""
-        # the first words of a good answer are enough; of an error, its message is wanted
+        # the beginning of a success is enough; an error is read for its message
         async for piece in response.aiter_bytes():
             body += piece
             if response.is_success or len(body) > MAX_BODY_BYTES:
@@ -106,7 +106,7 @@ async def _send(client: httpx2.AsyncClient, target: Target) -> Answer:
 
 
 async def _with_address(client: httpx2.AsyncClient, target: Target, finding: Finding) -> Finding:
-    """Look whether the address works with `/v1` at its end, which is what is forgotten most."""
+    """Check whether the address works with `/v1` appended, which is the most common omission."""
     headers = {"Authorization": f"Bearer {target.key}"} if target.key else {}
     try:
         with move_on_after(SECOND_LIMIT_S):
@@ -131,7 +131,7 @@ def _of_error(target: Target, error: httpx2.RequestError) -> Finding:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it came from, groups included."""
+    """Yield an error and its causes, including those in groups."""
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):

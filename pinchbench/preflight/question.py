@@ -1,4 +1,4 @@
-"""The question to an endpoint, and what its answer says about key, model and address (pure)."""
+"""The request to an endpoint, and what its answer says about key, model and address (pure)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PROMPT = "Reply with the single word: ready"
-MAX_TOKENS = 16  # the least that all of the protocols take
+MAX_TOKENS = 16  # the smallest value that all of the protocols accept
 MAX_QUOTED = 200  # characters of an endpoint's own message
 NO_CREDIT = re.compile(r"insufficient[_ ]quota|credit|billing|payment", re.IGNORECASE)
 MODEL = re.compile(r"\bmodels?\b|model_not_found", re.IGNORECASE)
@@ -23,7 +23,7 @@ NO_SUCH = re.compile(r"not[ _]found|not exist|unknown|invalid|no such|not availa
 
 
 class Api(StrEnum):
-    """The protocols that can be asked, by OpenClaw's names for them."""
+    """The supported protocols, by OpenClaw's names for them."""
 
     COMPLETIONS = "openai-completions"
     RESPONSES = "openai-responses"
@@ -33,17 +33,13 @@ class Api(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """An endpoint that is asked.
+    """An endpoint to ask.
 
-    Attributes:
-        subject: `model` or `judge`; the finding has it.
-        model: as the endpoint names it.
-        base_url: without a slash at its end.
-        key: the key itself, empty for none; it goes into the request alone.
-        key_name: the environment variable that holds the key, for messages.
-        model_option: the option that names the model, such as `--model`.
-        url_option: the option that names the address, such as `--base-url`; empty where OpenClaw knows it.
-        key_option: the option that names the key's variable; empty where OpenClaw knows it.
+    Attributes:     subject: `model` or `judge`, as in the finding.     model: the model's name at the endpoint.
+    base_url: without a trailing slash.     key: the key itself, empty for none; used only in the request.     key_name:
+    the environment variable that holds the key, for messages.     model_option: the option that names the model, such
+    as `--model`.     url_option: the option that names the address, such as `--base-url`; empty if OpenClaw knows it.
+    key_option: the option that names the key's variable; empty if OpenClaw knows it.
     """
 
     subject: str
@@ -58,13 +54,13 @@ class Target:
 
     @property
     def who(self) -> str:
-        """The model and where it is."""
+        """The model and its address."""
         return f"{self.model} at {self.base_url}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What is sent: a POST of `body` (JSON)."""
+    """A POST request with `body` as JSON."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -73,7 +69,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What came back: `body` is its beginning, `content_type` and `location` are headers."""
+    """A response: `body` is its beginning, `content_type` and `location` are headers."""
 
     status: int
     body: bytes = b""
@@ -82,7 +78,7 @@ class Answer:
 
 
 def request_of(target: Target) -> Request:
-    """The smallest question in the protocol of a target."""
+    """Return the smallest request in a target's protocol."""
     bearer = {"Authorization": f"Bearer {target.key}"} if target.key else {}
     message = {"role": "user", "content": PROMPT}
     base = target.base_url
@@ -104,7 +100,7 @@ def request_of(target: Target) -> Request:
 
 
 def diagnose(target: Target, answer: Answer) -> Finding:  # noqa: PLR0911 - a line for each situation
-    """Say what an answer means: OK, a WARNING with which a run may start, or a PROBLEM that every trial would have."""
+    """Return the finding: OK, a WARNING with which a run may start, or a PROBLEM that would affect every trial."""
     status, said = answer.status, _message(answer)
     quoted = f" ({status}: {said})" if said else f" ({status})"
     match status:
@@ -145,24 +141,24 @@ def _of_success(target: Target, answer: Answer) -> Finding:
 
 
 def not_found(target: Target, host: str) -> Finding:
-    """The host's name is not known to DNS."""
+    """Return the finding for a host name that DNS does not know."""
     return _problem(target, f"the host {host} cannot be found (DNS)", _reach_advice(target))
 
 
 def refused(target: Target) -> Finding:
-    """Nothing listens at the address."""
+    """Return the finding for an address at which nothing listens."""
     return _problem(
         target, "the connection was refused: nothing listens there", "Start the server, or correct the port."
     )
 
 
 def unreachable(target: Target, why: str) -> Finding:
-    """There is no way to the address, or no common language on it."""
+    """Return the finding for an address that can't be reached, or a failed TLS handshake."""
     return _problem(target, f"the connection failed ({_line(why)})", _reach_advice(target))
 
 
 def silent(target: Target, after_s: float) -> Finding:
-    """No answer in time."""
+    """Return the finding for an answer that did not arrive in time."""
     return _warning(
         target,
         f"no answer within {after_s:g} s",
@@ -171,12 +167,12 @@ def silent(target: Target, after_s: float) -> Finding:
 
 
 def with_v1(target: Target) -> str:
-    """The address that was probably meant; empty where it ends in a version already."""
+    """Return the address that was probably intended; empty if it already ends in a version."""
     return "" if re.search(r"/v\d+(beta)?$", target.base_url) else f"{target.base_url}/v1"
 
 
 def meant_v1(target: Target, finding: Finding) -> Finding:
-    """The finding of a target whose address answers with `/v1` at its end."""
+    """Return the finding for a target whose address works with `/v1` appended."""
     return Finding(
         subject=finding.subject,
         level=finding.level,
@@ -186,7 +182,7 @@ def meant_v1(target: Target, finding: Finding) -> Finding:
 
 
 def _message(answer: Answer) -> str:
-    """The endpoint's own words, from any of the usual places."""
+    """Return the endpoint's own message, from any of the usual places."""
     try:
         value = json.loads(answer.body)
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""Task files, the folder they stand in, and which of them a run asks for."""
+"""Task files, the folder that holds them, and the selection of tasks for a run."""

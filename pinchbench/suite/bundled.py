@@ -1,4 +1,4 @@
-"""Where the bundled suite lies; who only completes its tasks' names need not wait for all that reads a suite."""
+"""The location of the bundled suite, in its own module so that shell completion need not import the suite's readers."""
 
 from __future__ import annotations
 

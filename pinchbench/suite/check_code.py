@@ -1,4 +1,4 @@
-"""Whether the code of a check can run at all, found out without running it."""
+"""Detecting, without running it, whether a check's code can run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from types import CodeType
 
 
 def check_problem(code: str) -> tuple[int, str] | None:
-    """Return the line (from 1, within the code) and reason why a check can't run; None if it can."""
+    """Return the line (from 1, within the code) and the reason why a check can't run; None if it can."""
     try:
         with warnings.catch_warnings():
-            # An odd escape in someone's regular expression is no reason to disturb the terminal.
+            # Warnings, such as for an invalid escape in a regular expression, must not reach the terminal.
             warnings.simplefilter("ignore")
             compiled = compile(code, "<check>", "exec", dont_inherit=True)
-            # Nearly every check defines it by a `def`, and parsing a second time takes as long as the first.
+            # Nearly every check defines it with `def`, and parsing a second time takes as long as the first.
             if any(isinstance(one, CodeType) and one.co_name == "grade" for one in compiled.co_consts):
                 return None
             names = symtable.symtable(code, "<check>", "exec")

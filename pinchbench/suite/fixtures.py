@@ -1,4 +1,4 @@
-"""The files a suite copies into workspaces: where they are, and what they hold."""
+"""The files that a suite copies into workspaces: finding and hashing them."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ _FOLDERS = ("assets", "fixtures")
 
 
 class FixtureError(Exception):
-    """A source can't be used. The message is the reason, ready for a list of problems."""
+    """A source can't be used. The message is the reason, suitable for a list of problems."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FixtureFolders:
-    """The folders sources are looked up in, first match wins; links in their own paths are resolved."""
+    """The folders searched for sources, in order; symbolic links in their own paths are resolved."""
 
     folders: tuple[Path, ...]
     named: tuple[Path, ...]
 
     @classmethod
     def of(cls, root: Path) -> FixtureFolders:
-        """Return those of a tasks folder: `assets` and `fixtures` in it, then beside it."""
+        """Return the fixture folders of a tasks folder: `assets` and `fixtures` in it, then beside it."""
         resolved = root.resolve()
         named = tuple(base / name for base in (resolved, resolved.parent) for name in _FOLDERS)
         folders = tuple(folder.resolve() for folder in named if folder.is_dir())
         return cls(folders=folders, named=named)
 
     def resolve(self, source: Path) -> Path:
-        """Return the absolute path of a relative source, links resolved.
+        """Return the absolute path of a relative source, with symbolic links resolved.
 
         Raises:
-            FixtureError: there is no such file or folder, or it leads out of the fixture folders.
+            FixtureError: there is no such file or folder, or it is outside the fixture folders.
         """
         spellings = [source]
         if source.parts[0] in _FOLDERS and len(source.parts) > 1:
@@ -43,7 +43,7 @@ class FixtureFolders:
                 try:
                     found = (folder / spelling).resolve(strict=True)
                 except (OSError, RuntimeError):
-                    # Missing, unreadable, too long for the system, or a loop of links.
+                    # Missing, unreadable, too long for the system, or a loop of symbolic links.
                     continue
                 if not any(found.is_relative_to(other) for other in self.folders):
                     raise FixtureError(f"the source {str(source)!r} leads out of {folder}")
@@ -53,10 +53,10 @@ class FixtureFolders:
 
 
 def fixture_hash(path: Path) -> bytes:
-    """Return a SHA-256 over a file, or over every file of a folder with its place in it.
+    """Return a SHA-256 over a file, or over every file of a folder with its relative path.
 
     Raises:
-        FixtureError: something in it is no regular file, can't be read, or is a link that leads out.
+        FixtureError: something in it is not a regular file, can't be read, or is a symbolic link to the outside.
     """
     try:
         if path.is_dir():
@@ -73,14 +73,17 @@ def fixture_hash(path: Path) -> bytes:
 
 def _file_hash(path: str) -> bytes:
     # Opening a pipe or a device could block for ever.
-    if not os.path.isfile(path):  # noqa: PTH113 - a Path of each of many small files takes longer than its hash
+    if not os.path.isfile(path):  # noqa: PTH113 - for many small files, creating a Path takes longer than the hash
         raise FixtureError(f"the source {path} is neither a file nor a folder")
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
         return hashlib.file_digest(file, "sha256").digest()
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the place of every file below a folder, in one order on all systems; links to folders are refused."""
+    """Return the relative path of every file below a folder, in the same order on all systems.
+
+    Symbolic links to folders are refused.
+    """
     found: list[str] = []
     pending = [""]
     while pending:

@@ -1,4 +1,4 @@
-"""The keys of a task's YAML, and those that look like a misspelt one (pure)."""
+"""The keys of a task's YAML, and the detection of misspelt ones (pure)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Place(Enum):
-    """Where keys stand, with those that have a meaning there."""
+    """A mapping in a task's YAML; the value holds the keys that it may have."""
 
     HEAD = (
         "id",
@@ -33,7 +33,7 @@ class Place(Enum):
     SESSION = ("id", "prompt", "message", "new_session")
 
 
-_OTHER_KEYS = frozenset({"subcategory", "sub_category", "multi_session"})  # of other task packs
+_OTHER_KEYS = frozenset({"subcategory", "sub_category", "multi_session"})  # used by other task packs
 _SHAPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "workspace_files": ("list",),
@@ -45,9 +45,9 @@ _SHAPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def misspelt_keys(fields: Mapping[str, YamlNode], place: Place) -> Iterator[tuple[str, str]]:
-    """Yield keys that have no meaning but look like a missing one, each with a sentence.
+    """Yield unknown keys that look like a missing known one, each with a sentence.
 
-    Task files may have keys of their own: one whose value could not be that of the missing key is none of ours.
+    Task files may have keys of their own: a key is not reported if its value does not have the known key's type.
     """
     for key, meant in misspelt([key for key in fields if key not in _OTHER_KEYS], known=place.value):
         if _shape(fields[key]) in _SHAPES.get(meant, ("text",)):

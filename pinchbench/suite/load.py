@@ -1,4 +1,4 @@
-"""A folder of task files, in; a suite, out."""
+"""Reading a folder of task files into a suite."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedSuite", "bundled_tasks_dir", "load_suite", "problem_list", "read_suite"]
 
-# Far above any task worth reading, and small enough to read at once.
+# Far larger than any real task, and small enough to read at once.
 MAX_TASK_FILE_BYTES = 4 * 1024 * 1024
 MANIFESTS = ("manifest.yaml", "manifest.yml")
-NAMED_FILES = 10  # in a note
+NAMED_FILES = 10  # listed by name in a note
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadedSuite:
-    """A suite, the problems of the files that were left out of it, and a sentence on task files that are not its tasks.
+    """A suite, the problems of excluded files, and a note about task files that are not among its tasks.
 
-    `note` is empty where every task file is a task.
+    `note` is empty if every task file is a task.
     """
 
     suite: Suite
@@ -39,11 +39,11 @@ class LoadedSuite:
 
 
 def load_suite(root: Path, *, skip_broken: bool = False) -> LoadedSuite:
-    """Read a suite as `read_suite` does, and insist that it can be used.
+    """Read a suite as `read_suite` does, and check that it can be used.
 
     Raises:
-        SuiteError: the folder is missing, unreadable or without tasks; a file is broken and `skip_broken` is not
-            set; or all of them are broken.
+        SuiteError: the folder is missing, unreadable or without tasks; a file is broken and `skip_broken` is not set;
+            or all of them are broken.
     """
     loaded = read_suite(root)
     if not (loaded.suite.by_id or loaded.problems):
@@ -59,10 +59,11 @@ def load_suite(root: Path, *, skip_broken: bool = False) -> LoadedSuite:
 
 
 def read_suite(root: Path) -> LoadedSuite:
-    """Read the tasks of a folder and its manifest, whatever is wrong with some; folders below it hold no tasks.
+    """Read the tasks and the manifest of a folder, not of its subfolders; broken files become problems.
 
-    A task file is every `task_*.md`, every other `*.md` whose head has an id, and what the manifest names. Of these, those
-    are tasks that the manifest lists; without a list, all but templates. Raises SuiteError where the folder can't be read.
+    Task files are every `task_*.md`, every other `*.md` whose head has an id, and the files that the manifest names.
+    The suite's tasks are those that the manifest lists; if it lists none, all except templates. Raises SuiteError if
+    the folder can't be read.
     """
     try:
         if not root.is_dir():
@@ -73,14 +74,14 @@ def read_suite(root: Path) -> LoadedSuite:
 
 
 def problem_list(root: Path, problems: Sequence[TaskProblem]) -> str:
-    """Name all problems of a folder, a line each."""
+    """Return all problems of a folder as text, one per line."""
     listed = "\n".join(map(str, problems))
     return f"The tasks folder {root} has problems:\n{listed}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TaskFile:
-    """A file that may hold a task; `key` is the id that its head seems to give, else its name without `.md`."""
+    """A file that may hold a task; `key` is the id that its head appears to have, else its name without `.md`."""
 
     path: Path
     key: str
@@ -95,7 +96,7 @@ class _TaskFile:
 
 
 class _SuiteLoader:
-    """Loads one folder and gathers the problems of all its files."""
+    """Loads one folder and collects the problems of all its files."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -109,10 +110,10 @@ class _SuiteLoader:
         listed = manifest.listed
         named = frozenset({*(listed or ()), *manifest.run_first, *manifest.core})
         files = [file for file in files if file.is_task_file or file.key in named]
-        ids: dict[str, str] = {}  # from the keys of files to the ids of tasks
+        ids: dict[str, str] = {}  # task ids by file key
         others: list[Task] = []
         aside: list[str] = []
-        # those that are not tasks come last, so that none of them can take a task's id
+        # other files come last, so that none of them can claim a task's id
         for file in sorted(files, key=lambda file: (not _is_task(file, listed), file.path)):
             try:
                 task = self._load_file(file)
@@ -144,7 +145,7 @@ class _SuiteLoader:
 
     def _markdown_files(self) -> list[Path]:
         names = sorted(path for path in self._root.iterdir() if path.suffix.lower() == ".md")
-        # A dangling link stays in the list: opening it gives a problem instead of silence.
+        # A dangling link stays in the list: opening it reports a problem.
         return [path for path in names if path.stem.lower() != "readme" and (path.is_file() or not path.exists())]
 
     def _load_file(self, file: _TaskFile) -> Task:
@@ -152,7 +153,7 @@ class _SuiteLoader:
             raise BrokenTaskError(file.problems)
         parsed = parse_task(file.text, path=file.path)
         task = self._with_fixtures(parsed, file.data)
-        # Ids become folder names, and some systems take `Task_a` and `task_a` for one folder.
+        # Ids become folder names, and on some systems `Task_a` and `task_a` are the same folder.
         twin = next((other for other in self._tasks.values() if other.task_id.lower() == task.task_id.lower()), None)
         if twin is not None:
             reason = f"the id {task.task_id!r} is already taken by {twin.path}"
@@ -160,7 +161,7 @@ class _SuiteLoader:
         return task
 
     def _with_fixtures(self, parsed: ParsedTask, data: bytes) -> Task:
-        """Resolve the task's sources and give it its digest."""
+        """Return the task with its sources resolved and its digest set."""
         task = parsed.task
         path = task.path or self._root
         digest = hashlib.sha256(hashlib.sha256(data).digest())
@@ -196,7 +197,7 @@ class _SuiteLoader:
             text = _decoded(_read_bounded(path), path)
         except BrokenTaskError as error:
             return Manifest(problems=error.problems)
-        # an id comes before the name of another file
+        # an id takes precedence over the name of another file
         known = {file.path.name: file.key for file in files} | {file.path.stem: file.key for file in files}
         known |= {file.key: file.key for file in files}
         return parse_manifest(text, path=path, known=known)
@@ -213,12 +214,15 @@ def _read_file(path: Path) -> _TaskFile:
 
 
 def _is_task(file: _TaskFile, listed: Collection[str] | None) -> bool:
-    """Whether a file holds a task of the suite: one of those `listed`, or where nothing is, any that is no template."""
+    """Return whether a file is a task of the suite: one of those `listed`, or if that is None, any but a template."""
     return file.key in listed if listed is not None else not is_template(file.path.stem, file.key)
 
 
 def _note(files: Sequence[str], manifest: str) -> str:
-    """Say which files are not tasks; `manifest` is the name of the one that lists those that are, or empty."""
+    """Return a sentence that lists files which are not tasks.
+
+    `manifest` is the name of the manifest if it lists the tasks, else empty.
+    """
     if not files:
         return ""
     more = len(files) - NAMED_FILES
@@ -229,7 +233,7 @@ def _note(files: Sequence[str], manifest: str) -> str:
 
 
 def _blocked(files: list[WorkspaceFile]) -> list[tuple[str, str]]:
-    """Return pairs (place, file above it): a place below a file can't be written."""
+    """Return pairs (path, the file above it): a path below a file can't be written."""
     plain = {file.dest for file in files if file.source is None or not file.source.is_dir()}
     pairs: list[tuple[str, str]] = []
     for file in files:

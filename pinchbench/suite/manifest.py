@@ -1,4 +1,4 @@
-"""`manifest.yaml`: which files of a suite are its tasks, and their order, core and categories."""
+"""`manifest.yaml`: the tasks of a suite, their order, core and categories."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ KEYS = ("tasks", "run_first", "core", "categories")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
-    """The order, the core and the categories of a suite; `categories` maps ids to names.
+    """The order, the core and the categories of a suite; `categories` maps task ids to category names.
 
-    `listed` are the ids of all tasks that it names, or None where it lists no tasks. `name` is that of the file.
+    `listed` holds the ids of all tasks that it names, or None if it lists no tasks. `name` is the file's name.
     """
 
     name: str = ""
@@ -35,14 +35,15 @@ class Manifest:
 def parse_manifest(text: str, *, path: Path, known: Mapping[str, str]) -> Manifest:
     """Read a manifest: `tasks` (a list, or lists by category), `categories`, `run_first` and `core`.
 
-    `known` maps what a task may be called, its id or the name of its file, to its id. Names outside it become problems.
-    Other keys are ignored unless they look like misspelt ones. A task named in two categories keeps the first.
+    `known` maps the names by which a task may be listed, its id or its file's name, to its id. Unknown names are
+    reported as problems. Other keys are ignored unless they look misspelt. A task named in two categories keeps the
+    first.
     """
     return _ManifestReader(path=path, known=known).read(text)
 
 
 class _ManifestReader:
-    """Reads one manifest and notes its problems on the way."""
+    """Reads one manifest and collects its problems."""
 
     def __init__(self, *, path: Path, known: Mapping[str, str]) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""The parts of a task's Markdown: its head, its `##` sections and the fences inside them."""
+"""Parsing a task's Markdown: its head, its `##` sections and the fences in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# A fence may open behind a list marker; missing that would take its end for an opening.
+# A fence may open after a list marker; otherwise its end would be read as an opening.
 _FENCE_OPEN = re.compile(
     r"(?P<indent> {0,3}(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<marks>`{3,}|~{3,})(?P<info>.*)",
 )
@@ -21,7 +21,7 @@ _FIRST_INDENTED_CODE_COLUMN = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fence:
-    """A fenced block. `line` is the file's line of the opening marks, `closed` whether an end was found."""
+    """A fenced block. `line` is the file's line of the opening marks; `closed` says whether an end was found."""
 
     line: int
     language: str
@@ -31,7 +31,7 @@ class Fence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """What stands under one `##` heading. `line` is the heading's line in the file."""
+    """The contents below one `##` heading. `line` is the heading's line in the file."""
 
     title: str
     line: int
@@ -41,11 +41,11 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """A Markdown file cut into its parts.
+    """A parsed Markdown file.
 
-    `head` is the YAML between the `---` lines (None where there is no head) and starts on `head_line`.
-    `sections` are keyed by their titles in lower case; of two equal titles the last one counts, as in
-    other PinchBench runners. `open_fence` is the line of a fence that never ends.
+    `head` is the YAML between the `---` lines (None if there is no head) and starts on `head_line`. `sections` are
+    keyed by their titles in lower case; if a title is repeated the last section counts, as in other PinchBench runners.
+    `open_fence` is the line of a fence that is never closed.
     """
 
     head: str | None
@@ -55,7 +55,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Cut a Markdown text into head and sections. Any text is accepted; a BOM and CRLF are too."""
+    """Split a Markdown text into head and sections. Accepts any text, including a BOM and CRLF."""
     lines = _lines(text)
     start = _first_line(lines)
     end = _head_end(lines, start)
@@ -66,7 +66,7 @@ def read_document(text: str) -> Document:
 
 
 def read_head(text: str) -> str | None:
-    """Return the head alone, as `read_document` does, for texts that may be no task."""
+    """Return only the head, as `read_document` does, for texts that may not be tasks."""
     lines = _lines(text)
     start = _first_line(lines)
     end = _head_end(lines, start)
@@ -74,7 +74,7 @@ def read_head(text: str) -> str | None:
 
 
 def split_fences(text: str) -> tuple[str, tuple[Fence, ...]]:
-    """Return what stands outside of the fences of a text, and the fences."""
+    """Return the text outside the fences, and the fences."""
     lines = _lines(text)
     fences: list[Fence] = []
     outside: list[str] = []
@@ -94,12 +94,12 @@ def _lines(text: str) -> Sequence[str]:
 
 
 def _first_line(lines: Sequence[str]) -> int:
-    """Return the index of the first line that is not blank; 0 where all are."""
+    """Return the index of the first line that is not blank; 0 if all are blank."""
     return next((number for number, line in enumerate(lines) if line.strip()), 0)
 
 
 def _head_end(lines: Sequence[str], start: int) -> int | None:
-    """Return the index of the line that ends the head, None where no head begins at `start` or it has no end."""
+    """Return the index of the line that ends the head; None if no head begins at `start` or it has no end."""
     if lines[start].rstrip() != "---":
         return None
     return next((number for number in range(start + 1, len(lines)) if lines[number].rstrip() == "---"), None)
@@ -127,12 +127,12 @@ def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
 
 def _fence_opening(line: str) -> re.Match[str] | None:
     opening = _FENCE_OPEN.fullmatch(line)
-    # Backticks behind backticks are inline code, not a fence.
+    # More backticks on the same line mean inline code, not a fence.
     return None if opening and opening["marks"][0] == "`" and "`" in opening["info"] else opening
 
 
 def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tuple[Fence, int]:
-    """Read the fence that opens on index `start`; return it and the index behind it."""
+    """Read the fence that opens at index `start`; return it and the index after it."""
     marks, indent = opening["marks"], len(opening["indent"])
 
     def ends(line: str) -> bool:
@@ -150,5 +150,5 @@ def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tup
 
 
 def _unindented(line: str, indent: int) -> str:
-    """Take away at most as many spaces as stand before the fence."""
+    """Remove at most as many leading spaces as the fence has."""
     return line[min(indent, len(line) - len(line.lstrip(" "))) :]

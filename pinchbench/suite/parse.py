@@ -1,4 +1,4 @@
-"""Task Markdown, text in, task out."""
+"""Parsing a task's Markdown text into a task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_TIMEOUT_S = 120.0
 MAX_TIMEOUT_S = 24 * 60 * 60.0
 
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-# the links to the slots' workspaces stand beside the tasks' folders, also while they are being changed
+# names of the links to the slots' workspaces, which are created beside the tasks' folders; `.new` while changing
 _RESERVED_ID = re.compile(r"workspace(-\d+)?(\.new)?", re.IGNORECASE)
 _CRITERION = re.compile(r"\s*[-*+]\s+\[[ \txX]\]\s+(?P<text>\S.*)")
 _PYTHON = frozenset({"python", "py", "python3"})
@@ -38,12 +38,12 @@ class TaskProblem:
     reason: str
 
     def __str__(self) -> str:
-        """Read as `path:line: reason`, which editors and terminals can follow."""
+        """Return `path:line: reason`, which editors and terminals can link to."""
         return f"{self.path}:{self.line}: {self.reason}"
 
 
 class BrokenTaskError(Exception):
-    """A task file has problems; `problems` holds all of them, at least one, in line order."""
+    """A task file has problems; `problems` holds all of them, at least one, sorted by line."""
 
     def __init__(self, problems: Iterable[TaskProblem]) -> None:
         """Keep the problems, sorted by line."""
@@ -53,9 +53,9 @@ class BrokenTaskError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParsedTask:
-    """A task whose fixture sources are still relative and unchecked, and where its values stand.
+    """A task whose fixture sources are still relative and unchecked, and the lines of its values.
 
-    `id_line` is the line of the id; `dest_lines` has one line for each workspace file, in their order.
+    `id_line` is the line of the id; `dest_lines` has one line for each workspace file, in the same order.
     """
 
     task: Task
@@ -64,9 +64,9 @@ class ParsedTask:
 
 
 def head_id(text: str) -> str | None:
-    """Return the id that a file's YAML head seems to give, None without a head or an id.
+    """Return the id that a file's YAML head appears to have; None without a head or an id.
 
-    It tells tasks from other Markdown, so it also answers for heads that are broken.
+    It distinguishes tasks from other Markdown, so it also works for heads that are broken.
     """
     head = read_head(text)
     match = _ID_LINE.search(head) if head is not None else None
@@ -74,10 +74,10 @@ def head_id(text: str) -> str | None:
 
 
 def parse_task(text: str, *, path: Path) -> ParsedTask:
-    """Read one task file. `path` is only named in problems and kept in the task; nothing is opened.
+    """Read one task file. `path` is only used in problems and kept in the task; nothing is opened.
 
     Raises:
-        BrokenTaskError: the text is no usable task; it lists every problem found.
+        BrokenTaskError: the text is not a valid task; it lists every problem found.
     """
     document = read_document(text)
     if document.head is None:
@@ -98,7 +98,7 @@ def parse_task(text: str, *, path: Path) -> ParsedTask:
 
 
 class _TaskReader:
-    """Reads one task and notes every problem on the way, so that authors see them all at once."""
+    """Reads one task and collects all problems, so that authors see them at once."""
 
     def __init__(self, *, path: Path, document: Document, fields: Mapping[str, YamlNode]) -> None:
         self._path = path
@@ -136,7 +136,7 @@ class _TaskReader:
         return ParsedTask(task=task, id_line=self._line(self._fields.get("id")), dest_lines=dest_lines)
 
     def _line(self, node: YamlNode | None) -> int:
-        """Return the file's line of a value; of the head's first line for one that is missing."""
+        """Return the file's line of a value; the head's first line for a missing value."""
         return self._document.head_line + (node.line - 1 if node else 0)
 
     def _problem(self, line: int, reason: str) -> None:
@@ -150,7 +150,7 @@ class _TaskReader:
             self._problem_at((node.fields or {})[key], sentence)
 
     def _field(self, key: str) -> YamlNode | None:
-        """Return a field's node; a field that is there but null counts as missing."""
+        """Return a field's node; a null field counts as missing."""
         node = self._fields.get(key)
         return None if node is None or node.is_null else node
 
@@ -168,7 +168,7 @@ class _TaskReader:
         return section.text if section else ""
 
     def _swallowed(self) -> str:
-        """Explain a missing section by a fence that never ends."""
+        """Return an explanation for a missing section: a fence that is never closed."""
         line = self._document.open_fence
         return f" (the fence that opens on line {line} never ends and swallows what follows)" if line else ""
 
@@ -191,7 +191,7 @@ class _TaskReader:
         except ValueError:
             known = ", ".join(GradingType)
             self._problem_at(self._field("grading_type"), f"`grading_type` is {text[:50]!r}, not one of {known}")
-            return GradingType.LLM_JUDGE  # It asks for the least, so that no second problem hides the first.
+            return GradingType.LLM_JUDGE  # It requires the least, so that no second problem hides the first.
 
     def _number(self, node: YamlNode) -> float | None:
         """Return a finite number, also one in quotes; None for everything else."""
@@ -227,7 +227,7 @@ class _TaskReader:
         node = self._field("grading_weights")
         if node is None:
             return half
-        # A share that is left out counts as 0.5 before the normalisation, as in other PinchBench runners.
+        # A missing share counts as 0.5 before normalisation, as in other PinchBench runners.
         self._report_misspelt(node, Place.WEIGHTS)
         given = {key: child for key, child in (node.fields or {}).items() if key in half}
         numbers = half | {key: self._number(child) for key, child in given.items()}
@@ -343,7 +343,7 @@ class _TaskReader:
         fence = next((fence for fence in fences if fence.language in _PYTHON), None)
         fence = fence or next((fence for fence in fences if not fence.language), None)
         if grading_type is GradingType.LLM_JUDGE:
-            return fence.text if fence else None  # Never run, so whatever stands there is fine.
+            return fence.text if fence else None  # Never run, so any code is accepted.
         if section is None or fence is None:
             reason = f"`grading_type: {grading_type}` needs a python fence under `## Automated Checks`"
             self._problem(self._checks_line(section), reason + self._swallowed())
@@ -358,7 +358,7 @@ class _TaskReader:
 
 
 def _prerequisite(node: YamlNode) -> str | None:
-    """Return `cli:gh` for the text and for what YAML reads in its place where a space follows the colon."""
+    """Return `cli:gh` for the text, and for the mapping that YAML reads if a space follows the colon."""
     if node.fields is None:
         return node.text
     pairs = [f"{kind}:{child.text}" for kind, child in node.fields.items() if child.text is not None]

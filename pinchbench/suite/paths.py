@@ -1,4 +1,4 @@
-"""Relative paths a task file may name."""
+"""Relative paths in task files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def relative_path(text: str) -> str:
-    """Return the path with its `.` parts and doubled slashes taken out.
+    """Return the path without `.` parts and doubled slashes.
 
-    Backslashes are refused, not read as separators: what they mean differs from system to system.
+    Backslashes are refused, not read as separators: their meaning differs between systems.
 
     Raises:
-        ValueError: the path is empty, absolute, leaves its folder, or is not the same on every system.
-            The message completes a sentence that begins with the path.
+        ValueError: the path is empty, absolute, leaves its folder, or is not the same on every system. The message
+            completes a sentence that begins with the path.
     """
     if not text.strip():
         raise ValueError("is empty")

@@ -1,4 +1,4 @@
-"""What a task needs on the machine, as its `prerequisites` name it (pure)."""
+"""A task's requirements on the machine, as listed in its `prerequisites` (pure)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What a prerequisite is; the values are the words for it in a sentence."""
+    """The kind of a prerequisite; the values are the words for it in messages."""
 
     PROGRAM = "program"
     NPM = "npm package"
@@ -24,14 +24,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prerequisite:
-    """One thing that a task needs. `text` is as the task has it; `name` is what is looked for, empty where that is unknown."""
+    """One requirement of a task. `text` is as written in the task; `name` is what to look for, empty if unknown."""
 
     text: str
     kind: Kind
     name: str = ""
 
     def __str__(self) -> str:
-        """Read as `the program gh`."""
+        """Return a phrase such as `the program gh`."""
         return self.text if self.kind is Kind.UNKNOWN else f"the {self.kind} {self.name}"
 
 
@@ -56,9 +56,9 @@ _NOT_PROGRAMS = frozenset({"internet", "network", "web", "online", "linux", "mac
 
 
 def parse_prerequisite(text: str) -> Prerequisite:
-    """Read `git`, `cli:gh`, `npm:@scope/name`, `python:pandas`, `env:NAME`; everything else is of an unknown kind.
+    """Parse `git`, `cli:gh`, `npm:@scope/name`, `python:pandas` or `env:NAME`; anything else has an unknown kind.
 
-    Versions are not looked at.
+    Versions are ignored.
     """
     word, colon, rest = text.strip().partition(":")
     kind = _KINDS.get(word.strip().lower(), Kind.UNKNOWN) if colon else Kind.PROGRAM

@@ -1,4 +1,4 @@
-"""`--suite`: an expression, in; tasks, out."""
+"""`--suite`: selecting tasks by an expression."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LIST_HINT = "`pinchbench-async tasks list` shows all tasks and categories."
 def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
     """Return the tasks an expression names: those of `run_first` first, then in the suite's order.
 
-    The expression is a comma-separated mix of `all`, `core`, `automated-only`, category names and
-    task ids, and only an id names a task that is unlisted. Ids are exact; the others ignore case. Where a name could be several things, a keyword
-    comes before an id, and an id before a category.
+    The expression is a comma-separated list of `all`, `core`, `automated-only`, category names and task ids. Only an id
+    selects an unlisted task. Ids are case-sensitive, the other names are not. An ambiguous name is a keyword first,
+    then an id, then a category.
 
     Raises:
         SelectionError: a name is unknown (all of them are listed), or nothing is selected.
@@ -44,7 +44,7 @@ def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
 
 
 def find_task(suite: Suite, task_id: str) -> Task:
-    """Return the task of an id. Raises SelectionError when there is none."""
+    """Return the task with an id. Raises SelectionError if there is none."""
     task = suite.by_id.get(task_id)
     if task is None:
         near = _near(task_id, _spelled(suite.by_id))
@@ -54,7 +54,7 @@ def find_task(suite: Suite, task_id: str) -> Task:
 
 
 def _named(suite: Suite, name: str) -> set[str] | None:
-    """Return the ids one name stands for, None for an unknown name."""
+    """Return the ids that a name stands for; None for an unknown name."""
     match name.casefold():
         case "all":
             return {task.task_id for task in suite.tasks}
@@ -83,13 +83,13 @@ def _unknown_message(suite: Suite, unknown: list[str]) -> str:
 
 
 def _spelled(known: Iterable[str]) -> dict[str, str]:
-    """Names as they are written, by how they are matched: without case. The first spelling stays."""
+    """Return names by their case-insensitive form. The first spelling is kept."""
     return {name.casefold(): name for name in reversed(list(known))}
 
 
 def _near(name: str, spelled: Mapping[str, str]) -> str | None:
     folded = name.casefold()
-    # What begins like the name is nearer than what merely looks like it.
+    # A name with the same beginning is a better suggestion than one that is only similar.
     longer = [candidate for candidate in spelled if candidate.startswith(folded)]
     near = get_close_matches(folded, longer or spelled, n=1) or longer
     return spelled[near[0]] if near else None

@@ -1,4 +1,4 @@
-"""New tasks to begin with: a task file and its solution, small but whole, so that each check of them passes."""
+"""Skeletons of new tasks: a minimal but complete task file and solution, which pass all checks of tasks."""
 
 from __future__ import annotations
 
@@ -131,10 +131,10 @@ _WRITE_LETTER = """\
 
 
 def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category: str) -> tuple[Path, Path]:
-    """Write a new task and its solution below `folder`, which is made if need be; return where they are. Blocks.
+    """Write a new task and its solution below `folder`; return their paths. Blocks.
 
-    Raises ConfigError for an id or a category that can't be used, or that is taken, and ResultsError when
-    the files can't be written; neither of them is left then.
+    The folder is created if necessary. Raises ConfigError if the id or the category is invalid or taken, and
+    ResultsError if the files can't be written; neither file is left then.
     """
     task, solution = folder / f"{task_id}.md", folder / SOLUTIONS / f"{task_id}.yaml"
     text = task_text(task_id, grading=grading, category=category)
@@ -169,10 +169,10 @@ def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category
 
 
 def _refuse_taken(folder: Path, task_id: str) -> None:
-    """Raise ConfigError when a task of the folder has this id, in small letters or in capitals, whatever its file is."""
+    """Raise ConfigError if a task of the folder has this id, ignoring case, whatever its file name."""
     try:
         suite = load_suite(folder, skip_broken=True).suite
-    except SuiteError:  # there are no tasks yet, or none that can be read
+    except SuiteError:  # there are no readable tasks yet
         return
     taken = {task.task_id.lower(): task.path for task in suite.by_id.values()}
     if (place := taken.get(task_id.lower())) is not None:
@@ -186,7 +186,7 @@ def _take_back(written: list[Path]) -> None:
 
 
 def task_text(task_id: str, *, grading: GradingType, category: str) -> str:
-    """The Markdown of a new task."""
+    """Return the Markdown of a new task."""
     asked = [_COUNT] if grading is not GradingType.LLM_JUDGE else []
     asked += [_LETTER] if grading is not GradingType.AUTOMATED else []
     weights = "grading_weights:\n  automated: 0.6\n  llm_judge: 0.4\n" if grading is GradingType.HYBRID else ""
@@ -208,7 +208,7 @@ def task_text(task_id: str, *, grading: GradingType, category: str) -> str:
 
 
 def solution_text(grading: GradingType) -> str:
-    """The YAML of its solution, with two near misses."""
+    """Return the YAML of its solution, with two near misses."""
     solved = _SOLVE
     solved += "" if grading is GradingType.LLM_JUDGE else _WRITE_COUNT
     solved += "" if grading is GradingType.AUTOMATED else _WRITE_LETTER

@@ -1,4 +1,4 @@
-"""Worked solutions of tasks and near misses, written as the tool calls an agent would make."""
+"""Worked solutions of tasks, and near misses, written as an agent's tool calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOLUTIONS = "solutions"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolStep:
-    """One tool call: the tool's name in OpenClaw and its arguments, JSON-able."""
+    """One tool call: the tool's name in OpenClaw and its arguments, which can be encoded as JSON."""
 
     tool: str
     args: Mapping[str, object] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class ToolStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SolutionTurn:
-    """What an agent does in one turn, and what it answers at the end of it."""
+    """The tool calls of one turn, and the answer at its end."""
 
     steps: tuple[ToolStep, ...]
     answer: str
@@ -39,12 +39,12 @@ class ScoreRange:
     high: float
 
     def __contains__(self, score: float) -> bool:
-        """Whether a score lies in the range; rounding errors don't count."""
+        """Return whether a score is in the range, tolerating rounding errors."""
         slack = 1e-6
         return self.low - slack <= score <= self.high + slack
 
     def __str__(self) -> str:
-        """Read as `0.2 to 0.35`."""
+        """Return a phrase such as `0.2 to 0.35`."""
         return f"{self.low:g} to {self.high:g}"
 
 
@@ -52,7 +52,7 @@ class ScoreRange:
 class NearMiss:
     """Plausible but wrong or partial work, and the score that the check, or a fair judge, should give it.
 
-    At least one of the ranges is there, and neither holds 1.
+    At least one of the ranges is set, and neither includes 1.
     """
 
     name: str
@@ -63,17 +63,17 @@ class NearMiss:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Solution:
-    """One way to do all of the task, with an entry for each of its turns, and ways to do it not quite."""
+    """One complete way to do a task, with an entry for each of its turns, and its near misses."""
 
     turns: tuple[SolutionTurn, ...]
     near_misses: tuple[NearMiss, ...] = ()
 
 
 def load_solution(root: Path, task_id: str) -> Solution | None:
-    """Return the solution a tasks folder has for a task, None if it has none.
+    """Return a tasks folder's solution of a task, None if it has none.
 
     Raises:
-        SuiteError: the file is there but can't be read or used.
+        SuiteError: the file exists but can't be read or used.
     """
     path = root / SOLUTIONS / f"{task_id}.yaml"
     try:
@@ -86,16 +86,16 @@ def load_solution(root: Path, task_id: str) -> Solution | None:
 
 
 def parse_solution(text: str, *, path: Path) -> Solution:
-    """Read a solution. Unknown keys are refused: a misspelt one would make a script that does nothing.
+    """Read a solution. Unknown keys are refused: a misspelt one would give a script that does nothing.
 
     Raises:
-        SuiteError: the text is no solution; the message begins with `path:line:`.
+        SuiteError: the text is not a valid solution; the message begins with `path:line:`.
     """
     return _SolutionReader(path).read(text)
 
 
 class _SolutionReader:
-    """Reads one solution; the first problem ends it."""
+    """Reads one solution; the first problem raises."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Misspelt names: which of the known ones was meant (pure)."""
+"""Suggestions for misspelt names (pure)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-SIMILARITY = 0.85  # of difflib: one letter of four may be missing, or two of seven differ
-SHORTEST_PREFIX = 5  # letters: `timeout` is meant as `timeout_seconds`, `in` as nothing
+SIMILARITY = 0.85  # a difflib ratio: one letter of four may be missing, or two of seven differ
+SHORTEST_PREFIX = 5  # letters: `timeout` stands for `timeout_seconds`, but `in` for nothing
 
 
 def misspelt(names: Iterable[str], *, known: Collection[str]) -> list[tuple[str, str]]:
-    """Return pairs (name, known name that was meant) of the names that are not known but look like one that is missing.
+    """Return pairs (name, suggested known name) for unknown names that resemble a missing known one.
 
-    A known name that is among `names` is meant by no other. Case, spaces, `-` and `_` make no difference, nor does the
-    order of the letters. The beginning of a known name stands for it, if it is the beginning of one alone.
+    A known name that is among `names` is never suggested. Case, spaces, `-`, `_` and the order of the letters are
+    ignored. The beginning of a known name stands for it if it is unambiguous.
     """
     names = tuple(names)
     missing = {_folded(one): one for one in reversed(tuple(known)) if one not in names}

@@ -1,4 +1,4 @@
-"""A suite as a Markdown table, and a file that holds it (pure)."""
+"""A suite as a Markdown table, and updating a file that holds it (pure)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ END = "<!-- The end of the table. -->"
 
 
 def suite_table(suite: Suite) -> str:
-    """One line a task, with its id, category, grading, time limit and what it measures; its core tasks have a mark."""
+    """Return a table with one row per task; core tasks are marked.
+
+    The columns are id, category, grading, time limit and what the task measures.
+    """
     core = set(suite.core)
     head = "| task | category | grading | limit | measures |\n|---|---|---|--:|---|\n"
     return head + "".join(_row(task, is_core=task.task_id in core) for task in suite.tasks)
@@ -30,7 +33,10 @@ def _cell(text: str) -> str:
 
 
 def with_table(text: str, table: str) -> str:
-    """The text with what stands between its two marks replaced by the table. Raises ValueError without the marks."""
+    """Return the text with the part between its two marks replaced by the table.
+
+    Raises ValueError if the marks are missing.
+    """
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -1,4 +1,4 @@
-"""Which Markdown files are templates for authors, and so no tasks (pure)."""
+"""Detecting Markdown files that are templates for authors, not tasks (pure)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _WORD = re.compile(r"[a-z]+")
 
 
 def is_template(stem: str, task_id: str) -> bool:
-    """Whether a file is evidently a template: its id says so, or its name does, which is not its id.
+    """Return whether a file is a template: its id says so, or its name does and differs from its id.
 
-    `stem` is the file's name without `.md`. `TASK_TEMPLATE` and `task0_template` name nothing but a template, whatever
-    their id; `task_12_email_template` with the same id is a task about a template.
+    `stem` is the file's name without `.md`. `TASK_TEMPLATE` and `task0_template` are always templates, whatever their
+    id; `task_12_email_template` with the same id is a task about a template.
     """
     words = set(_WORD.findall(stem.lower()))
     is_named_so = "template" in words and (words <= {"task", "template"} or task_id != stem)
@@ -20,5 +20,5 @@ def is_template(stem: str, task_id: str) -> bool:
 
 
 def is_template_id(task_id: str) -> bool:
-    """Whether an id such as `task_XX_name` marks a file as a template."""
+    """Return whether an id such as `task_XX_name` marks a file as a template."""
     return _TEMPLATE_ID.search(task_id) is not None

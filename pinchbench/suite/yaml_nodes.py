@@ -1,4 +1,4 @@
-"""YAML as nodes: every value knows its line, and text stays as it was written."""
+"""YAML as nodes: every value has its line number, and text is kept as written."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
-# Aliases let a few lines stand for billions of values. No honest file comes near these limits.
+# With aliases, a few lines can expand to billions of values. No legitimate file comes near these limits.
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
-# What a JSON reader is sure to understand as a whole number.
+# The largest whole number that JSON readers support (64 bits, signed).
 MAX_INT = 2**63 - 1
 
 _TAG = "tag:yaml.org,2002:"
-# What libyaml reads otherwise than PyYAML, or reads at all: tabs and odd spaces, tags, `?` inside `{}` and `[]`, a comment
-# right behind the mark of a block, a value left out before `]`. Found by comparing the two on mutated texts.
+# What libyaml reads differently, or accepts where PyYAML does not: tabs and unusual spaces, tags, `?` inside
+# `{}` and `[]`, a comment directly after a block indicator, a missing value before `]`. Found by comparing both on
+# mutated texts.
 _PYYAML_ONLY = re.compile(
     r"[^\n -~\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[!?]|[|>][^\n]*#|:\s+[]},]"
 )
@@ -33,7 +34,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class YamlTextError(Exception):
-    """Text that can't be used as YAML. `line` counts from 1 within the text."""
+    """A text can't be used as YAML. `line` counts from 1 within the text."""
 
     def __init__(self, reason: str, *, line: int) -> None:
         """Keep the reason and the line it belongs to."""
@@ -46,9 +47,9 @@ class YamlTextError(Exception):
 class YamlNode:
     """One value of a YAML text; `line` counts from 1.
 
-    `text` is a scalar as written, without its quotes; it is None for null, lists and mappings.
-    `items` is set for lists and `fields` for mappings. `value` is the JSON-able reading: what JSON
-    has no word for, such as a date, stays the text that was written.
+    `text` is a scalar as written, without its quotes; it is None for null, lists and mappings. `items` is set for lists
+    and `fields` for mappings. `value` is the JSON-compatible value: what JSON can't represent, such as a date, remains
+    the text as written.
     """
 
     line: int
@@ -59,17 +60,17 @@ class YamlNode:
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing, `null` or `~` stands here."""
+        """Whether the value is empty, `null` or `~`."""
         return self.value is None
 
 
 def read_yaml(text: str) -> YamlNode | None:
     """Return the document's root, or None for a text without values.
 
-    Keys are text as written; the last of two equal keys wins, as in every common YAML reader.
+    Keys are text as written; the last of two equal keys counts, as in every common YAML reader.
 
     Raises:
-        YamlTextError: the text is no YAML, holds several documents, or is nested or aliased beyond reason.
+        YamlTextError: the text is not valid YAML, holds several documents, or is nested or aliased beyond the limits.
     """
     lines = _Lines(text)
     try:
@@ -82,13 +83,13 @@ def read_yaml(text: str) -> YamlNode | None:
         line = text.count("\n", 0, error.position) + 1
         raise YamlTextError("not valid YAML: it holds a character that YAML does not allow", line=line) from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
-        # The last two: an escape such as "\UFFFFFFFF" that names no character.
+        # The last two: an escape such as "\UFFFFFFFF" that is not a character.
         raise YamlTextError("not valid YAML, or nested too deeply", line=1) from error
     return None if root is None else _Reader(lines).read(root, depth=0)
 
 
 def _composed(text: str) -> yaml.Node | None:
-    """Compose with libyaml what it reads as PyYAML does, ten times as fast; PyYAML has the last word on everything else."""
+    """Compose with libyaml, ten times as fast, where it agrees with PyYAML; otherwise with PyYAML."""
     if not _PYYAML_ONLY.search(text):
         with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
             return yaml.compose(text, Loader=_FastLoader)
@@ -98,7 +99,7 @@ def _composed(text: str) -> yaml.Node | None:
 if yaml.__with_libyaml__:
 
     class _EventsLoader(Composer, yaml.CSafeLoader):
-        """libyaml's events, composed in Python: its own composer follows deep nesting until the C stack ends."""
+        """libyaml's events, composed in Python: libyaml's own composer overflows the C stack on deep nesting."""
 
         def __init__(self, stream: str) -> None:
             yaml.CSafeLoader.__init__(self, stream)
@@ -110,7 +111,7 @@ else:
 
 
 class _Lines:
-    """The lines of a text as editors count them: YAML itself takes U+0085, U+2028 and U+2029 for ends of lines too."""
+    """The lines of a text as editors count them. YAML also treats U+0085, U+2028 and U+2029 as line ends."""
 
     def __init__(self, text: str) -> None:
         self._starts = [found.end() for found in _LINE_END.finditer(text)]
@@ -120,7 +121,7 @@ class _Lines:
 
 
 class _Reader:
-    """Turns PyYAML's nodes into ours and counts them."""
+    """Converts PyYAML's nodes to ours and counts them."""
 
     def __init__(self, lines: _Lines) -> None:
         self._lines = lines
@@ -165,7 +166,7 @@ class _Reader:
         text = self._plain_text(node)
         value: object = None if node.tag == _TAG + "null" else text
         if node.tag in {_TAG + "bool", _TAG + "int", _TAG + "float"}:
-            # An explicit tag may not fit (`!!int x`), a number may have more digits than Python converts.
+            # An explicit tag may not fit (`!!int x`), or a number may have more digits than Python converts.
             with suppress(yaml.YAMLError, ValueError, KeyError, IndexError):
                 value = self._constructor.construct_object(node)
         match value:
