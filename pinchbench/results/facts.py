@@ -57,7 +57,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str = ""
 
     def __post_init__(self) -> None:
-        """Check the fields that locate other files; a ValueError's message becomes part of the error of `read_facts`."""
+        """Check the fields that locate other files; a ValueError's message becomes part of `read_facts`' error."""
         if Path(self.run_id).name != self.run_id or self.run_id in ("", ".."):
             raise ValueError("its run_id is no name")
         if not isinstance(folder := self.suite.get("folder"), str) or not folder:

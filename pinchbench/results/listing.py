@@ -116,7 +116,7 @@ def _read_facts(files: RunFiles) -> RunFacts | str:
 
 
 def _listed(files: RunFiles, facts: RunFacts | str) -> Listed:
-    """Return a run in brief, from its journal: only that records the changes of a resumption, and only it is chained."""
+    """Return a run in brief, from its journal: only that contains a resumption's changes, and only it is chained."""
     if isinstance(facts, str):
         return _unreadable(files, facts)
     try:

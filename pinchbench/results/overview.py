@@ -80,7 +80,7 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overview:
-    """The overview of a run. `hidden` counts the perfect tasks that are omitted from `tasks` because there are too many."""
+    """The overview of a run. `hidden` counts the perfect tasks omitted from `tasks` because there are too many."""
 
     categories: tuple[Category, ...]
     whole: Row

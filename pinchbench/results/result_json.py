@@ -240,7 +240,7 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What judging used, apart from the agents' usage. Models, prompt versions and trials are those of grades that count."""
+    """What judging used, separate from the agents' usage. Models, prompt versions and trials are those that count."""
 
     models: tuple[str, ...]
     prompt_versions: tuple[str, ...]

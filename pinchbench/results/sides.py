@@ -204,13 +204,13 @@ def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles
 
 
 def _is_complete(run: PastRun) -> bool:
-    """Whether each trial has ended by itself. Failed and ungraded ones are excluded from means and listed, as always."""
+    """Whether each trial has ended by itself. Failed and ungraded ones are excluded from means and listed as usual."""
     ended = {one.key for one in run.outcomes if one.reason.ending is not Ending.INTERRUPTED}
     return ended >= set(run.facts.keys)
 
 
 def _unlike(newest: PastRun, run: PastRun) -> str:
-    """Describe how a run's settings differ from the newest one's; the choice of tasks is ignored, as they are paired."""
+    """Describe how a run's settings differ from the newest one's; other tasks are no difference, as they are paired."""
     mine, theirs = settings_of(newest), settings_of(run)
     return ", ".join(
         f"{name} {theirs[name]} instead of {mine[name]}"
@@ -305,7 +305,7 @@ def _pooled_settings(settings: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def settings_of(run: PastRun) -> dict[str, str]:
-    """Describe the settings that affect a run's numbers, besides model and tasks; those unknown to its files are omitted."""
+    """Describe the settings that affect a run's numbers, besides model and tasks; those its files lack are omitted."""
     config = run.facts.config
     told = {
         "suite": config.get("suite"),
