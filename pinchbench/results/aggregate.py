@@ -320,7 +320,7 @@ def _pass(tasks: Sequence[_Task], threshold: float) -> PassRates:
 
 
 def _automated_only(tasks: Sequence[_Task]) -> AutomatedOnly:
-    """Return what the checks found for hybrid trials that wait for a judge. They have no score, so no other mean has them."""
+    """Return what the checks found for hybrid trials that wait for a judge; without a score, no other mean has them."""
     alone = [[trial.automated_alone for trial in task.trials] for task in tasks]
     known = [scores for task in alone if (scores := [score for score in task if score is not None])]
     return AutomatedOnly(

@@ -28,7 +28,7 @@ COPY_BYTES = 1024 * 1024
 MAX_SPLICED = 1000  # records to look for on one line; more were not caused by writers that died
 MAX_SHOWN_KIND = 40  # characters of a record's kind in a sentence
 BEGINNING = re.compile(rb'\{"type":')  # of a record; within one, the quotes would be escaped
-RUNNERS = frozenset((RunStarted, RunResumed, RegradeStarted))  # the first record of each session
+RUNNERS = frozenset((RunStarted, RunResumed, RegradeStarted))  # the first record that each runner writes
 KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 
@@ -59,7 +59,7 @@ def read_lines(path: Path, chain: Chain) -> Iterator[Line]:
 
 
 def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
-    # Hashes of the lines of the current session; another session may write the same lines again. With 300 000 different
+    # Hashes of the lines since a runner started; another one may write the same lines again. With 300 000 different
     # lines, the chance that two have the same 64 bits is three in a billion.
     seen: set[int] = set()
     for number, (at, line, nuls) in enumerate(_lines(file), start=1):

@@ -189,7 +189,7 @@ def pass_rates(scores_by_task: Scores, *, threshold: float, ks: Iterable[int]) -
 
 
 def pass_ks(runs: int) -> tuple[int, ...]:
-    """Return the useful k for pass rates with so many runs a task: 1 to 5, then powers of two, and the number itself."""
+    """Return the useful k for pass rates with `runs` runs a task: 1 to 5, then powers of two, and `runs` itself."""
     return tuple(k for k in range(1, runs + 1) if k <= FIRST_KS or k == runs or k.bit_count() == 1)
 
 
@@ -209,7 +209,7 @@ def _check_counts(n: int, c: int, k: int) -> None:
 
 
 def _in_order(scores_by_task: Scores) -> list[tuple[float, ...]]:
-    """Return the tasks that have scores, sorted, each with sorted scores, so that a fixed seed draws the same in any order."""
+    """Return the tasks that have scores, each sorted and all sorted: a fixed seed then draws the same in any order."""
     tasks = scores_by_task.values() if isinstance(scores_by_task, Mapping) else scores_by_task
     for task in tasks:
         for score in task:

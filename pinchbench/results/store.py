@@ -70,9 +70,9 @@ def create_run(output_dir: Path, name: str) -> RunFiles:
     """
     files = RunFiles(output_dir=output_dir, name=name)
     try:
-        refuse_planted(output_dir, option="--output-dir")  # before creating the folder, so that nothing is created behind a link
+        refuse_planted(output_dir, option="--output-dir")  # before, so that nothing is created behind a link
         output_dir.mkdir(parents=True, exist_ok=True)
-        refuse_planted(output_dir, option="--output-dir")  # and afterwards: from here on no other user can put a link there
+        refuse_planted(output_dir, option="--output-dir")  # and after: from now on no other user can put a link there
         make_private(files.folder)
         try:
             make_private(files.folder / "trials")
