@@ -16,7 +16,7 @@ __all__ = ["cli", "main"]
 
 
 def _expected(error: BaseException) -> PinchBenchError | None:
-    """The one expected error an exception is, or a group of nothing else holds."""
+    """Return the expected error that an exception is, or that a group consists of."""
     if isinstance(error, PinchBenchError):
         return error
     if isinstance(error, ExceptionGroup):
@@ -26,7 +26,7 @@ def _expected(error: BaseException) -> PinchBenchError | None:
 
 
 def main() -> None:
-    """Run the program and leave with its exit code. The only place that exits and that unwraps exception groups."""
+    """Run the program and exit with its exit code. The only place that exits and that unwraps exception groups."""
     if not hasattr(os, "fork"):
         click.echo("Error: this program runs on Linux and macOS; on Windows, use it inside WSL.", err=True)
         sys.exit(ConfigError.exit_code)

@@ -1,4 +1,4 @@
-"""What follows a run that is over and saved: its page, and the offer to the leaderboard. Neither changes how it ended."""
+"""The steps after a run has been saved: writing its page and offering an upload. Neither changes the run's result."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 def follow_up(result: Result, tell: Callable[[str], None], *, page: bool, offers: bool) -> None:
-    """Write the page of a run, and offer the run to the leaderboard unless it was started with `--no-upload`.
+    """Write the page of a run, and offer an upload to the leaderboard unless it was started with `--no-upload`.
 
-    What is done is told a line at a time. Nothing is raised: a Ctrl-C ends what goes on, and nothing else. Call it on the main thread, outside every event loop.
+    Reports progress line by line. Raises nothing: a Ctrl-C ends the current step only. Call it on the main thread,
+    outside every event loop.
     """
     if result.interrupted is not None:
-        return  # whoever stopped the run wants to be gone
+        return  # a user who stopped the run wants to leave
     files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
     if page:
         _write_page(files, tell)
@@ -34,7 +35,7 @@ def follow_up(result: Result, tell: Callable[[str], None], *, page: bool, offers
 
 
 def _asked_for(files: RunFiles, option: str) -> bool:
-    """Whether a run was started with this option; False where its folder has vanished, as the run itself has said."""
+    """Whether a run was started with this option; False if its folder has vanished, which the run itself reported."""
     try:
         return read_facts(files.provenance).config.get(option) is True
     except PinchBenchError:
@@ -43,7 +44,7 @@ def _asked_for(files: RunFiles, option: str) -> bool:
 
 def _write_page(files: RunFiles, tell: Callable[[str], None]) -> None:
     again = f"`pinchbench-async report {files.folder}` writes it."
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run is over
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run ended
     try:
         from pinchbench.report.html.page import write_report  # noqa: PLC0415 - drawing takes long to import
 

@@ -1,4 +1,4 @@
-"""`clean`: old workspaces and runs."""
+"""`clean`: remove old workspaces and runs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ DEFAULT_AGE = "30d"
 
 
 class _Age(click.ParamType[float]):
-    """`12h`, `30d`, `2w`, or 0, in seconds."""
+    """An age such as `12h`, `30d`, `2w`, or 0, converted to seconds."""
 
     name = "age"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read one."""
+        """Parse an age."""
         if isinstance(value, float):
             return value
         found = re.fullmatch(r"(\d{1,6})([mhdw])", str(value).strip())

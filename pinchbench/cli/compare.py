@@ -1,4 +1,4 @@
-"""`compare`: whether one run or model is really better than another."""
+"""`compare`: test whether one run or model is better than another."""
 
 from __future__ import annotations
 

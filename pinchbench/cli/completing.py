@@ -1,7 +1,7 @@
-"""What a shell can complete: runs, tasks, models and releases, read from no more than the files that name them.
+"""Shell completion of runs, tasks, models and releases, from only the files that contain their names.
 
-Each function completes a parameter: `click.argument("run", shell_complete=complete_run)`. Whatever can't be read is not
-offered, and nothing is said of it: the user is in the middle of a line.
+Each function completes a parameter: `click.argument("run", shell_complete=complete_run)`. What can't be read is not
+offered, without an error message: the user is in the middle of typing a command.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     Completer = Callable[[Context, Parameter, str], Items]
 
 MAX_MODELS = 50  # whose run.json is read
-MAX_HEAD_BYTES = 4096  # of a task file: its head begins with its id and category
+MAX_HEAD_BYTES = 4096  # of a task file: its front matter begins with its id and category
 MAX_JSON_BYTES = 4 * 1024 * 1024
-RUN = re.compile(r"(.+)_([0-9]{8}-[0-9]{6}-[0-9a-f]{4})")  # a slug, and an id as a run has it
+RUN = re.compile(r"(.+)_([0-9]{8}-[0-9]{6}-[0-9a-f]{4})")  # a slug, and the id of a run
 TASK_KEY = re.compile(r"""^(id|category):[ \t]*["']?([^"'#\n]*)""", re.MULTILINE)
 MANIFEST_CATEGORY = re.compile(r"""^[ \t]+["']?([^"'#\n:-][^"'#\n:]*)["']?:""", re.MULTILINE)
 KEYWORDS = ("all", "core", "automated-only")
-# what a shell reads as it stands: a name from a file of somebody else's must not become a command in the user's line
+# what a shell takes literally: a name from an untrusted file must not become a command on the user's line
 SAFE = re.compile(r"[\w.,/@:+-]+", re.ASCII)
 
 
 def _silent(completer: Completer) -> Completer:
-    """Offer nothing where something fails."""
+    """Decorate a completer to offer nothing if it raises."""
 
     @wraps(completer)
     def complete(context: Context, parameter: Parameter, begun: str) -> Items:
@@ -50,16 +50,16 @@ def _silent(completer: Completer) -> Completer:
 
 
 def _is_harmless(item: CompletionItem[str]) -> bool:
-    """Whether a shell can take it as it stands; of a path, it gets no more than what the user has typed."""
+    """Whether a shell takes it literally; of a path, the shell only gets what the user has typed."""
     if item.type != "plain":
         return True
-    # a control character in a help would go to the terminal, or be a line of its own to the shell
+    # a control character in a help text would reach the terminal, or end the line for the shell
     return SAFE.fullmatch(item.value) is not None and (item.help or "").isprintable()
 
 
 @_silent
 def complete_run(context: Context, parameter: Parameter, begun: str) -> Items:
-    """Complete a RUN: names and ids of the runs of --output-dir, newest first, or paths. Leaves out what is there already."""
+    """Complete a RUN with names and ids of runs in --output-dir, newest first, or paths; skips those already given."""
     if "/" in begun or begun.startswith((".", "~")):
         return _as_paths(begun)
     given = context.params.get(parameter.name or "")
@@ -78,7 +78,7 @@ def complete_run(context: Context, parameter: Parameter, begun: str) -> Items:
 
 @_silent
 def complete_tasks(context: Context, _parameter: Parameter, begun: str) -> Items:
-    """Complete the last name of a --suite: keywords, categories and task ids, without those that are named before it."""
+    """Complete the last name of a --suite with keywords, categories and task ids; skips those already given."""
     before, comma, last = begun.rpartition(",")
     named = set(before.split(","))
     tasks = _tasks(context)
@@ -98,7 +98,7 @@ def complete_tasks(context: Context, _parameter: Parameter, begun: str) -> Items
 
 @_silent
 def complete_task(context: Context, _parameter: Parameter, begun: str) -> Items:
-    """Complete the id of a task of --tasks-dir."""
+    """Complete the id of a task in --tasks-dir."""
     return [
         CompletionItem(task_id, help=told or None) for task_id, told in _tasks(context) if task_id.startswith(begun)
     ]
@@ -106,14 +106,14 @@ def complete_task(context: Context, _parameter: Parameter, begun: str) -> Items:
 
 @_silent
 def complete_model(context: Context, _parameter: Parameter, begun: str) -> Items:
-    """Complete a model: those of the runs of --output-dir, the latest first, and the built-in ones."""
+    """Complete a model with those of the runs in --output-dir, latest first, and the built-in ones."""
     models = dict.fromkeys((*_models(_output_dir(context)), *limits.DEMO_MODELS))
     return [CompletionItem(model) for model in models if model.startswith(begun)]
 
 
 @_silent
 def complete_openclaw(_context: Context, _parameter: Parameter, begun: str) -> Items:
-    """Complete an OpenClaw: a release that is installed, or the path of a program."""
+    """Complete an OpenClaw with an installed release or the path of a program."""
     if "/" in begun or begun.startswith((".", "~")):
         return _as_paths(begun)
     from pinchbench.openclaw.install import installed  # noqa: PLC0415 - the other completions must not wait for it
@@ -139,7 +139,7 @@ def _tasks_dir(context: Context) -> Path:
 
 
 def _runs(output_dir: Path) -> list[str]:
-    """The names of what looks like a run, newest first."""
+    """Return the names that look like a run's, newest first."""
     with os.scandir(output_dir) as entries:
         names = [entry.name for entry in entries if RUN.fullmatch(entry.name) and entry.is_dir()]
     return sorted(names, key=lambda name: (_parts(name)[1], name), reverse=True)
@@ -151,7 +151,7 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _models(output_dir: Path) -> Iterator[str]:
-    """The models of the runs: a run's name tells no more than their slugs, so one run.json of each is read."""
+    """Yield the models of the runs. A run's name only has the model's slug, so one run.json per slug is read."""
     newest: dict[str, str] = {}
     try:
         for name in _runs(output_dir):
@@ -169,7 +169,7 @@ def _models(output_dir: Path) -> Iterator[str]:
 
 
 def _tasks(context: Context) -> list[tuple[str, str]]:
-    """The tasks of the suite in use: their ids, and the categories that their heads name."""
+    """Return the tasks of the suite in use: their ids, and the categories in their front matter."""
     return sorted(filter(None, map(_head, _task_files(_tasks_dir(context)))))
 
 
@@ -190,7 +190,7 @@ def _head(path: Path) -> tuple[str, str] | None:
 
 
 def _manifest_categories(folder: Path) -> list[str]:
-    """The categories that a manifest gives the tasks, as far as they stand on lines of their own."""
+    """Return the categories in a manifest, as far as they are on lines of their own."""
     try:
         with (folder / "manifest.yaml").open("rb") as file:
             text = file.read(MAX_JSON_BYTES).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""`completion`: the script with which a shell completes this program's commands, options and their values."""
+"""`completion`: print the script with which a shell completes commands, options and their values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 PROGRAM = "pinchbench-async"
-VARIABLE = "_PINCHBENCH_ASYNC_COMPLETE"  # as click makes it of the program's name
+VARIABLE = "_PINCHBENCH_ASYNC_COMPLETE"  # as click derives it from the program's name
 INSTALL = {
     "bash": """\
 # Completion of pinchbench-async for bash (4.4 or newer). For every shell that is opened from now on:
@@ -45,7 +45,7 @@ INSTALL = {
 
 @add_completion_class
 class _Bash(BashComplete):
-    """As click's, but for `--option=value`, of which bash makes three words."""
+    """Click's completion for bash, with support for `--option=value`, which bash splits into three words."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         args, begun = super().get_completion_args()
@@ -53,7 +53,7 @@ class _Bash(BashComplete):
 
 
 class _WholeWords(ShellComplete):
-    """As click's, but for `--option=value`, of which these shells want the whole back."""
+    """Click's completion for shells that expect the whole `--option=value` back."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
         option, equals, begun = incomplete.partition("=")
@@ -92,15 +92,15 @@ def completion(*, shell: str) -> None:
 
 
 def completion_script(shell: str) -> str:
-    """The script for one of `INSTALL`, with how to install it."""
+    """Return the script for a shell in `INSTALL`, with instructions to install it."""
     made = get_completion_class(shell)
     if made is None:
         raise AssertionError(shell)
     script = made(click.Group(), {}, PROGRAM, VARIABLE).source()
     if shell == "fish":
-        # click's script splits at every comma, and so cuts --suite values that hold some
+        # click's script splits at every comma, which breaks --suite values that contain commas
         script = script.replace('(string split "," ', '(string split -m 1 "," ')
     first, newline, rest = script.partition("\n")
-    if first.startswith("#compdef"):  # zsh looks for it in the first line
+    if first.startswith("#compdef"):  # zsh expects it on the first line
         return f"{first}{newline}{INSTALL[shell]}{rest}"
     return INSTALL[shell] + script

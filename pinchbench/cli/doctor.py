@@ -1,4 +1,4 @@
-"""`doctor`: whether this machine, its OpenClaw, the model and the judge are fit for a run."""
+"""`doctor`: check that this machine, its OpenClaw, the model and the judge are ready for a run."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
 
 
 def _ignore(finding: Finding) -> None:
-    """All findings come at the end."""
+    """Ignore a finding: all are printed at the end."""
 
 
 def _show(finding: Finding) -> None:

@@ -1,4 +1,4 @@
-"""`export`: a run in the format of another tool."""
+"""`export`: write a run in the format of another tool."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pinchbench.report.export.rows import Column
     from pinchbench.results.past_run import PastRun
 
-# by format, what a file or folder is called that is named after its run
+# by format, the name of a file or folder derived from its run's name
 TEXT_FORMATS = ("csv", "jsonl", "junit", "github", "perfetto")
 FILE_FORMATS = {"parquet": ".parquet", "inspect": ".eval", "atif": ".atif"}
 FORMATS = ("csv", "parquet", "jsonl", "junit", "github", "perfetto", "inspect", "atif")
-PIECE_BYTES = 64 * 1024  # printed at once
+PIECE_BYTES = 64 * 1024  # per write
 STDOUT = Path("-")
 
 
@@ -89,7 +89,7 @@ def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> Non
         print_result(path)
     elif output is None or output == STDOUT:
         for piece in _pieces(_text(past, form)):
-            print_result(piece.removesuffix(b"\n"))  # which it puts back
+            print_result(piece.removesuffix(b"\n"))  # which `print_result` appends
     else:
         from pinchbench.report.export.whole_file import whole_file  # noqa: PLC0415 - as above
 
@@ -100,8 +100,8 @@ def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> Non
 
 
 def _text(run: PastRun, form: str) -> Iterator[str]:
-    """A run in a format of text: pieces that end with their lines."""
-    # each format imports what it needs alone
+    """Yield a run in a text format, in pieces that consist of whole lines."""
+    # each branch imports only what its format needs
     match form:
         case "csv":
             from pinchbench.report.export.tables import csv_lines  # noqa: PLC0415 - as above
@@ -126,7 +126,7 @@ def _text(run: PastRun, form: str) -> Iterator[str]:
 
 
 def _write(run: PastRun, form: str, path: Path) -> None:
-    """Write a run in a format of files."""
+    """Write a run in a file format."""
     match form:
         case "parquet":
             from pinchbench.report.export.tables import write_parquet  # noqa: PLC0415 - as above
@@ -143,7 +143,7 @@ def _write(run: PastRun, form: str, path: Path) -> None:
 
 
 def _pieces(lines: Iterable[str]) -> Iterator[bytes]:
-    """Lines in pieces large enough to be worth a write of their own."""
+    """Join lines into pieces large enough for one write."""
     piece = bytearray()
     for line in lines:
         piece += line.encode("utf-8", "replace")

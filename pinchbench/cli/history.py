@@ -1,4 +1,4 @@
-"""`history`: all runs of an output folder."""
+"""`history`: list the runs of an output folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings=CONTEXT)
-# no environment variable: PINCHBENCH_MODEL says what to run, not what to look at
+# no environment variable: PINCHBENCH_MODEL selects what to run, not what to list
 @click.option("--model", metavar="TEXT", default="", shell_complete=complete_model,
               help="Only the runs of this model, or, where there is none of that name, of models whose name holds"
               " the text.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""`openclaw`: releases that this program keeps for itself."""
+"""`openclaw`: manage the OpenClaw releases that this program has installed for itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def openclaw_install(*, version: str | None) -> None:
 
 
 class _ExecCommand(click.Command):
-    """Takes all that follows `--`, or a release, as it is: it is for OpenClaw."""
+    """Passes everything after `--`, or after a release, to OpenClaw unchanged."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         place = args.index("--") if "--" in args else min(len(args), 1 if _is_ours(args) else 0)

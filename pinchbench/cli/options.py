@@ -1,4 +1,4 @@
-"""Options that several commands share, and how one is made."""
+"""Options that several commands share, and the function that defines one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 def option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
-    """An option with an environment variable of its name: `--output-dir` is `PINCHBENCH_OUTPUT_DIR`."""
+    """Define an option with an environment variable of its name: `--output-dir` is `PINCHBENCH_OUTPUT_DIR`."""
     long = next(name for name in names if name.startswith("--"))
     variable = "PINCHBENCH_" + long.removeprefix("--").replace("-", "_").upper()
     return click.option(*names, envvar=variable, show_envvar=True, **settings)
@@ -51,14 +51,14 @@ _JUDGE_OPTIONS = (
 
 
 def judge_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say who judges; `take_judge` reads them."""
+    """Add the judge's options to a command; `take_judge` reads them."""
     for one in reversed(_JUDGE_OPTIONS):
         command = one(command)
     return command
 
 
 def take_judge(options: dict[str, Any]) -> JudgeConfig | None:
-    """Take the judge's options out of a command's; None when no judge is asked for."""
+    """Remove the judge's options from a command's and return them as a config; None if no judge is requested."""
     model = options.pop("judge")
     cache = not options.pop("no_judge_cache")
     names = ("base_url", "api_key_env", "votes", "concurrency")
@@ -69,7 +69,7 @@ def take_judge(options: dict[str, Any]) -> JudgeConfig | None:
         return JudgeConfig(model=model, cache=cache, **given)
     context = click.get_current_context()
     for name in ("no_judge_cache", *(f"judge_{name}" for name in names)):
-        # one from the environment waits for a command that names a judge
+        # one from the environment only applies to a command that names a judge
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise ConfigError(f"--{name.replace('_', '-')} goes with --judge, which names the judge's model.")
     return None

@@ -1,4 +1,4 @@
-"""What a command prints: results to stdout, everything else to stderr."""
+"""Output of commands: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def print_result(text: object, *, stands_in: Path | None = None) -> None:
-    """Print a result to stdout; a reader that has gone away is no error of ours.
+    """Print a result to stdout; a reader that has closed the pipe is not an error.
 
-    Raises ResultsError for any other failure, a full disk above all.
+    Raises ResultsError on any other failure, such as a full disk.
     """
     try:
         click.echo(text)
     except OSError as error:
-        # so that the interpreter's last flush does not fail too
+        # so that the interpreter's final flush does not fail too
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
@@ -38,7 +38,7 @@ def print_result(text: object, *, stands_in: Path | None = None) -> None:
 
 
 def warn_of_altered(runs: Iterable[PastRun], *, evidence: bool = False) -> None:
-    """Say which runs are not what the runner wrote, and what of them; with `evidence`, trials' files are read as well."""
+    """Warn about runs whose files were changed, and how; with `evidence`, the trials' files are checked as well."""
     from pinchbench.results.altered import changed_evidence  # noqa: PLC0415 - `--help` must not wait for it
 
     for run in runs:
@@ -48,9 +48,9 @@ def warn_of_altered(runs: Iterable[PastRun], *, evidence: bool = False) -> None:
 
 
 def say(text: str) -> None:
-    """Print to stderr, without control characters; one that can't be written to changes nothing.
+    """Print to stderr, without control characters; a failure to write is ignored.
 
-    A terminal gets lines that are broken between words; a log gets them whole.
+    On a terminal, lines are broken between words; in a log they are kept whole.
     """
     from pinchbench.report.text import folded, plain_lines  # noqa: PLC0415 - `--help` must not wait for it
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 PROGRAM = "pinchbench-async"
-ENDLESS = 100_000  # columns: no text of ours is that long
-LINE = 96  # columns of a command's line; formatting cuts it further where the terminal is narrow
+ENDLESS = 100_000  # columns: longer than any text of ours
+LINE = 96  # columns of a command's line; formatting shortens it further on a narrow terminal
 SECTIONS = {
     "Run": ("run", "resume", "regrade"),
     "Look at it": ("watch", "history", "report", "compare", "export", "verify"),
@@ -61,10 +61,10 @@ FIRST_STEPS = {
 
 
 class _NoArgumentsError(click.UsageError):
-    """Nothing was asked for: a screen with the first steps, not the whole help."""
+    """No arguments were given: show the first steps instead of the whole help."""
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Write the screen."""
+        """Print the first steps."""
         formatter = _Formatter() if self.ctx is None else self.ctx.make_formatter()
         formatter.write_usage(PROGRAM, "[OPTIONS] COMMAND [ARGS]...")
         with formatter.section("First steps"):
@@ -77,18 +77,18 @@ class _NoArgumentsError(click.UsageError):
 
 
 class _Formatter(click.HelpFormatter):
-    """Writes help of which no line is broken inside a word, those included that a docstring keeps as they are.
+    """A help formatter that never breaks a line within a word, not even preformatted lines of a docstring.
 
-    Click breaks long words and at hyphens; so it is let write whole lines, which are folded at the end.
+    Click breaks long words and at hyphens, so it formats unbroken lines, which are folded at the end.
     """
 
     def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
-        """As click's."""
+        """Initialise click's formatter with a width that no line reaches."""
         super().__init__(indent_increment, width=ENDLESS)
         self._columns = min(width or shutil.get_terminal_size().columns, max_width or ENDLESS)
 
     def getvalue(self) -> str:
-        """All that was written."""
+        """Return all that was written, folded to the width."""
         from pinchbench.report.text import folded  # noqa: PLC0415 - no command but `--help` needs it
 
         return folded(super().getvalue(), self._columns)
@@ -99,12 +99,12 @@ class _Context(click.Context):
 
 
 class _DefaultRun(click.Group):
-    """A group whose options are those of `run`: `pinchbench-async --model …` runs."""
+    """A group that accepts the options of `run`: `pinchbench-async --model …` runs."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"-h", "--help", "--version"}
         by_option = args and args[0].startswith("-") and args[0] not in own
-        # for click, empty is not set; a shell that completes a command's name asks without arguments too
+        # click treats empty variables as not set; a shell that completes a command's name also passes no arguments
         by_environment = not args and bool(os.environ.get("PINCHBENCH_MODEL")) and not ctx.resilient_parsing
         if by_option or by_environment:
             args = ["run", *args]
@@ -113,7 +113,7 @@ class _DefaultRun(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """In the order in which they are needed."""
+        """Return the commands in the order in which users need them."""
         placed = [name for names in SECTIONS.values() for name in names]
         return sorted(self.commands, key=lambda name: placed.index(name) if name in placed else len(placed))
 
@@ -126,7 +126,7 @@ class _DefaultRun(click.Group):
         return items
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by what they are for."""
+        """List the commands by purpose."""
         left = self.list_commands(ctx)
         for title, names in (*SECTIONS.items(), ("Other commands", tuple(left))):
             rows = [(name, self.commands[name].get_short_help_str(LINE)) for name in names if name in left]

@@ -1,4 +1,4 @@
-"""`register`: an account at the public leaderboard."""
+"""`register`: create an account on the public leaderboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`regrade`: the grades of a run once more, from what it has kept."""
+"""`regrade`: grade a run again from the evidence it kept."""
 
 from __future__ import annotations
 

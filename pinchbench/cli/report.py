@@ -1,4 +1,4 @@
-"""`report`: a run, or several, as one page that opens anywhere."""
+"""`report`: write one run or several as a self-contained HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`resume`: what is left of a run that was ended early."""
+"""`resume`: run what is left of a run that ended early."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _setting(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
-    """An option of a resumed run: what the run was started with holds where it is not given, not the environment."""
+    """Define an option of a resumed run: its default is the value the run was started with, not the environment's."""
     return click.option(*names, **{"default": None, **settings})
 
 

@@ -1,4 +1,4 @@
-"""`run`, the default command: a suite on one model, or what would be run."""
+"""`run`, the default command: run a suite on one model, or show what would be run."""
 
 from __future__ import annotations
 

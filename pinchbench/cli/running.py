@@ -1,4 +1,4 @@
-"""Doing a run's work before the user's eyes, and leaving with the exit code that suits its result."""
+"""Run the work of a command with a live view, and exit with the code that matches its result."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
 
 
 def carry_out(work: Callable[..., Coroutine[Any, Any, Result]], *, page: bool, offers: bool = False) -> Result:
-    """Do the work of a run with the live view on stderr, print its summary, and do what is to follow."""
+    """Do the work of a run with the live view on stderr, print its summary, and run the follow-up steps."""
     with stderr_writer() as writer:
         console = report_console(writer)
         view = LiveView(console, is_full=writer.is_full, draws=can_draw(console, os.environ))
         result = anyio.run(partial(work, observer=view.watch, handle_signals=True))
-        # all is done and saved: an impatient Ctrl-C must not cost the words on where it is and how to go on
+        # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         writer.be_patient(END_LIMIT_S)
         view.say_left_out()
@@ -53,7 +53,7 @@ def _tell(console: Console, text: str) -> None:
 
 
 def _how_to_go_on(result: Result) -> str:
-    """The command that goes on with a run, ready to be copied."""
+    """Return the command that continues a run, ready to copy."""
     where = RunFiles(output_dir=result.path.parent, name=result.folder.name).argument
     left = f"{result.unfinished} of {result.planned} trials are left"
     if result.stop is Stop.BUDGET:
@@ -63,7 +63,7 @@ def _how_to_go_on(result: Result) -> str:
 
 
 def leave(result: Result, *, as_json: bool) -> None:
-    """Print the result, and leave with the exit code that suits it."""
+    """Print the result and exit with the matching code."""
     print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])

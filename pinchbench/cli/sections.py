@@ -1,4 +1,4 @@
-"""A command whose help shows its options by what they are for."""
+"""A command whose help groups its options by purpose."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ LIMITS = (
 
 
 class SectionedCommand(click.Command):
-    """A command with `sections`: the long names of its options, by title. Those of none come last."""
+    """A command with `sections`: the long names of its options, by title. Options in no section come last."""
 
     def __init__(self, *args: Any, sections: Mapping[str, tuple[str, ...]], **settings: Any) -> None:  # noqa: ANN401
-        """As a click command."""
+        """Initialise the command; other settings are click's."""
         super().__init__(*args, **settings)
         self._sections = sections
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, a section each."""
+        """Write the options, one section each."""
         for title, rows in self.option_sections(ctx):
             with formatter.section(title):
                 formatter.write_dl(rows)
 
     def option_sections(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """The options as click writes them, by title; a title without options is left out."""
+        """Yield the options as click formats them, by title; titles without options are omitted."""
         records = {
             name: record
             for parameter in self.get_params(ctx)

@@ -1,4 +1,4 @@
-"""`tasks`: what a suite's tasks are, whether they are right, and a new one to begin with."""
+"""`tasks`: list, show and check the tasks of a suite, or create a new one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pinchbench.suite.load import LoadedSuite
     from pinchbench.suite.solution import Solution
 
-GRADINGS = ("automated", "llm_judge", "hybrid")  # those of GradingType, whose module `--help` must not wait for
+GRADINGS = ("automated", "llm_judge", "hybrid")  # the values of GradingType, whose module `--help` must not wait for
 
 
 @click.group(context_settings=CONTEXT)
@@ -126,7 +126,7 @@ def tasks_show(*, task_id: str, tasks_dir: Path | None) -> None:
 
 
 def _prerequisites(task: Task) -> Iterator[tuple[str, str]]:
-    """What a task needs, and whether this machine has it."""
+    """Yield what a task requires, and whether this machine has it."""
     from pinchbench.runner.prerequisites import Needs, examine_tasks  # noqa: PLC0415 - as above
     from pinchbench.suite.prerequisite import parse_prerequisite  # noqa: PLC0415 - as above
 
@@ -208,7 +208,7 @@ def tasks_check(
 
 
 def _with_solutions(suite: Suite, chosen: Iterable[Task]) -> list[tuple[Task, Solution | None]]:
-    """The tasks, each with its solution if it has one. Raises SuiteError, with all broken solutions."""
+    """Return the tasks, each with its solution if it has one. Raises SuiteError, listing all invalid solutions."""
     from pinchbench.suite.solution import load_solution  # noqa: PLC0415 - as above
 
     solved = []
@@ -247,7 +247,7 @@ def tasks_new(*, task_id: str, tasks_dir: Path, grading: str, category: str) -> 
 
 
 def _load(tasks_dir: Path | None) -> LoadedSuite:
-    """Read a suite, with the problems of files that can't be used. Raises SuiteError where none can."""
+    """Read a suite, with the problems of unusable files. Raises SuiteError if no file is usable."""
     from pinchbench.config import absolute_path  # noqa: PLC0415 - as above
     from pinchbench.suite.load import bundled_tasks_dir, load_suite, read_suite  # noqa: PLC0415 - as above
 
@@ -266,7 +266,7 @@ def _select(tasks_dir: Path | None, suite: str) -> tuple[LoadedSuite, tuple[Task
 
 @contextmanager
 def _problems_first(loaded: LoadedSuite) -> Iterator[None]:
-    """Name the problems of a suite before the error that what is asked for does not exist: they may be its cause."""
+    """Report the problems of a suite before the error that a requested task does not exist: they may be its cause."""
     try:
         yield
     except SelectionError:

@@ -1,4 +1,4 @@
-"""`upload`: a run to the public leaderboard, and the same at the end of a run."""
+"""`upload`: submit a run to the public leaderboard, also at the end of a run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _send(parcel: Parcel, account: Account, *, as_json: bool) -> None:
 
     from pinchbench.leaderboard.upload import outcome_words, send  # noqa: PLC0415 - as above
 
-    say(f"Sending the result to the leaderboard at {account.server}.")  # which may take two minutes
+    say(f"Sending the result to the leaderboard at {account.server}.")  # takes up to two minutes
     sent = anyio.run(partial(send, parcel, account))
     say(outcome_words(sent))
     taken = sent.taken
@@ -106,10 +106,10 @@ def _send(parcel: Parcel, account: Account, *, as_json: bool) -> None:
 
 
 def offer_run(files: RunFiles, tell: Callable[[str], None], *, with_notes: bool = False) -> None:
-    """Offer a run that has just ended to the leaderboard; what is going on is told a line at a time.
+    """Offer a run that has just ended for upload to the leaderboard; reports progress line by line.
 
-    Takes some two minutes at most. The run is no worse for whatever happens: nothing is raised, and a Ctrl-C ends the
-    upload at once, and nothing else. Call it on the main thread, outside every event loop.
+    Takes about two minutes at most. The run is unaffected by failures: nothing is raised, and a Ctrl-C ends only the
+    upload, at once. Call it on the main thread, outside every event loop.
     """
     import anyio  # noqa: PLC0415 - `--help` must not wait for it
 
@@ -120,7 +120,7 @@ def offer_run(files: RunFiles, tell: Callable[[str], None], *, with_notes: bool 
     from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
 
     again = f"pinchbench-async upload {files.argument}{' --with-notes' if with_notes else ''}"
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run is over
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run ended
     try:
         past = read_run(files)
         suite = load_suite(bundled_tasks_dir()).suite

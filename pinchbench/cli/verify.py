@@ -1,4 +1,4 @@
-"""`verify`: whether the files of runs are what the runner wrote."""
+"""`verify`: check that the files of runs are as the runner wrote them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`watch`: a run that goes on elsewhere, shown from its journal."""
+"""`watch`: show a run of another process from its journal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pinchbench.results.store import RunFiles
 
 EVENTS_HELD = 100
-POLL_S = 0.5  # a person does not see the difference, and the disk does not feel it
+POLL_S = 0.5  # too short to notice, too long to load the disk
 
 
 @click.command(context_settings=CONTEXT)
@@ -79,11 +79,11 @@ def _chosen(run: str | None, output_dir: Path) -> RunFiles:
 
 
 async def _follow(files: RunFiles, followed: FollowedRun, view: LiveView, *, draws: bool) -> Signals | None:
-    """Show the run until nobody writes it any more, or a signal comes, which is returned."""
+    """Show the run until no process writes it any more, or a signal arrives, which is returned."""
     from anyio import create_task_group, open_signal_receiver  # noqa: PLC0415 - as above
 
     came: Signals | None = None
-    # taken as long as anything is drawn: an impatient second Ctrl-C must not leave a terminal without its cursor
+    # handled as long as anything is drawn: an impatient second Ctrl-C must not leave a terminal without its cursor
     with open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async with create_task_group() as group:
 
@@ -111,7 +111,7 @@ async def _show(files: RunFiles, followed: FollowedRun, view: LiveView, *, draws
     view.say(f"Watching {facts.config.get('model')}, run {facts.run_id}; Ctrl-C ends the watching, not the run.")
     if not draws:
         await view.say_totals()
-    # what is read waits for what is shown
+    # bounded: reading waits for the display
     sender, events = create_memory_object_stream[Event](EVENTS_HELD)
     with events:
         async with create_task_group() as group:
@@ -120,7 +120,7 @@ async def _show(files: RunFiles, followed: FollowedRun, view: LiveView, *, draws
                 goes_on = True
                 while goes_on:
                     await sleep(POLL_S)
-                    # asked first: what a runner writes before it ends is read after that
+                    # checked before reading, so that what a runner writes before it ends is still read
                     goes_on = await to_thread.run_sync(_is_written, files)
                     for event in await to_thread.run_sync(followed.read):
                         await sender.send(event)
@@ -137,7 +137,7 @@ def _is_written(files: RunFiles) -> bool:
 
 
 def _sum_up(console: Console, files: RunFiles) -> None:
-    """The summary of the run as it stands, and how to go on where something is left."""
+    """Print the summary of the run in its present state, and how to continue if something is left."""
     from pinchbench.report.summary import print_summary  # noqa: PLC0415 - as above
     from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
 

@@ -1,1 +1,1 @@
-"""What a person sees of a run: live lines while it goes on, tables at its end."""
+"""Reports for people: a live view during a run, tables at its end, and HTML pages."""

@@ -1,4 +1,4 @@
-"""What is known of a run while it goes on: events in, counts and rows out (pure)."""
+"""The state of a run in progress: events in, counts and rows out (pure)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ STOPPED = "stopped"
 
 @dataclass(slots=True)
 class Slot:
-    """A slot at work. `since` is on the view's clock, in seconds; `text` is what the agent said or called last.
+    """A busy slot. `since` is on the view's clock, in seconds; `text` is the agent's last text or tool call.
 
-    `next_at` is when OpenClaw makes a call again that failed; `text` says which then.
+    `next_at` is when OpenClaw retries a failed call; `text` then says which.
     """
 
     key: TrialKey
@@ -42,13 +42,13 @@ class Slot:
     timeout_s: float
     since: float
     text: str = ""
-    usage: Usage | None = None  # None: nobody tells
+    usage: Usage | None = None  # None: not reported
     next_at: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """A trial that did not go well: `label` names how, `text` is its note."""
+    """A trial that failed: `label` is the kind of failure, `text` its note."""
 
     key: TrialKey
     label: str
@@ -58,15 +58,15 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counts:
-    """Where the trials of the whole run stand that have ended: each is one of `passed` to `waiting`."""
+    """The trials of the whole run that have ended, by state: each is in exactly one of `passed` to `waiting`."""
 
     passed: int = 0
     failed: int = 0
     ungraded: int = 0
     infrastructure: int = 0
     waiting: int = 0  # to be graded
-    missing: int = 0  # not begun, as a prerequisite is missing
-    interrupted: int = 0  # which is no end: they are run again when the run is resumed
+    missing: int = 0  # not started because a prerequisite is missing
+    interrupted: int = 0  # not final: they are run again when the run is resumed
     scores: int = 0
     mean: float | None = None
 
@@ -78,7 +78,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Board:
-    """What is known of a run. Times are those of the clock that `take` is given, in seconds."""
+    """The state of a run. Times are on the clock whose value `take` is given, in seconds."""
 
     step: str = ""  # of the set-up
     set_up_since: float | None = None
@@ -89,7 +89,7 @@ class Board:
     only_grades: bool = False
     has_ended: bool = False
     pace: str = ""
-    limit: int = 0  # trials at once, at this pace
+    limit: int = 0  # trials at once, at the present pace
     threshold: float = DEFAULT_PASS_THRESHOLD
     max_cost_usd: float | None = None
     max_tokens: int | None = None
@@ -97,7 +97,7 @@ class Board:
     retries: int = 0
     usage: Usage = field(default_factory=Usage)  # of agents that have ended
     judge_usage: Usage = field(default_factory=Usage)
-    earlier: Tally = field(default_factory=Tally)  # what was graded before anybody watched
+    earlier: Tally = field(default_factory=Tally)  # grades from before the view was started
     slots: dict[int, Slot] = field(default_factory=dict)
     ahead: dict[TrialKey, Waiting] = field(default_factory=dict)
     planned: dict[TrialKey, Waiting] = field(default_factory=dict)
@@ -105,11 +105,11 @@ class Board:
     ended: dict[TrialKey, Outcome] = field(default_factory=dict)
     grades: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict)
     regraded: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict)
-    failures: dict[TrialKey, Failure] = field(default_factory=dict)  # the latest last
-    counted: Counts | None = None  # None: to be counted anew
+    failures: dict[TrialKey, Failure] = field(default_factory=dict)  # the latest is last
+    counted: Counts | None = None  # None: must be recounted
 
     def take(self, event: Event, now: float) -> None:
-        """Take an event that is heard of now."""
+        """Apply an event that was received at `now`."""
         match event:
             case SetUpStep():
                 self._prepare(event, now)
@@ -145,7 +145,7 @@ class Board:
             self.set_up_since = now
 
     def _hear(self, event: TrialActivity | TrialWaits, now: float) -> None:
-        """Take what the agent of a slot does now, or waits for."""
+        """Apply what the agent of a slot is doing, or waiting for."""
         slot = self.slots.get(event.slot)
         if slot is None or slot.key != event.key:
             return
@@ -156,7 +156,7 @@ class Board:
             slot.usage, slot.next_at = event.usage, None
 
     def _begin(self, event: RunBegan, now: float) -> None:
-        """Take the beginning, or the resumption of a run of which all so far is known: then that counts on."""
+        """Apply the start or the resumption of a run; if everything so far is known, the counts continue."""
         self.counted = None
         self.began = now - event.ago_s
         self.trials, self.before, self.most, self.limit = event.trials, event.done, event.slots, event.slots
@@ -193,8 +193,8 @@ class Board:
         else:
             self.ended[outcome.key] = outcome
         if outcome.reason is Reason.PREREQUISITE_MISSING:
-            self.ahead.pop(outcome.key, None)  # it ends without having begun
-        if outcome.reason is Reason.INTERRUPTED:  # by somebody who wants the run to end: no other is started
+            self.ahead.pop(outcome.key, None)  # it ends without having started
+        if outcome.reason is Reason.INTERRUPTED:  # because the run is being ended: no other one is started
             self.limit, self.pace = 0, STOPPED
         elif outcome.reason is not Reason.COMPLETED:
             again = "to be retried" if event.retried else ""
@@ -206,7 +206,7 @@ class Board:
             )
 
     def _time(self, outcome: Outcome) -> None:
-        """Keep what an attempt took, where that tells how long others take."""
+        """Keep the time of an attempt, if it helps to estimate that of others."""
         if outcome.reason.ending not in (Ending.COMPLETED, Ending.TIMED_OUT):
             return
         known = self.planned.get(outcome.key)
@@ -228,7 +228,7 @@ class Board:
         if self.only_grades:
             self.regraded[which] = grade
         before = self.grades.get(which)
-        # as the journal has it: no failure to grade takes away a score that was there
+        # as in the journal: a failure to grade never replaces a score
         if grade.score is None and before is not None and before.score is not None and before.digest == grade.digest:
             return
         self.grades[which] = grade
@@ -236,7 +236,7 @@ class Board:
         if outcome is not None and (outcome.attempt != grade.attempt or not outcome.reason.counts):
             return
         if grade.ungraded is Ungraded.NO_JUDGE:
-            return  # of which the run has warned: many of them would hide the others
+            return  # the run warned about these: many of them would hide the others
         self.failures.pop(grade.key, None)
         note = next(iter(grade.notes), "")
         if grade.score is None:
@@ -251,12 +251,12 @@ class Board:
 
     @property
     def agents_usage(self) -> Usage:
-        """What the agents have used, those at work included as far as their sessions tell."""
+        """The usage of all agents, including the running ones as far as their sessions report it."""
         return sum((slot.usage for slot in self.slots.values() if slot.usage is not None), self.usage)
 
     @property
     def counts(self) -> Counts:
-        """Counted anew if anything has ended since, which takes about a microsecond a trial."""
+        """The counts, recomputed if anything has ended since, which takes about a microsecond a trial."""
         if self.counted is None:
             self.counted = self._count()
         return self.counted
@@ -286,7 +286,7 @@ class Board:
         return Counts(scores=count, mean=mean, **number)
 
     def question(self, now: float) -> Question | None:
-        """What a forecast is asked; None where there is nothing to be foretold."""
+        """Return the input for a forecast; None if there is nothing to forecast."""
         if self.only_grades or self.has_ended or not self.limit or not (self.slots or self.ahead):
             return None
         running = [
@@ -304,7 +304,7 @@ class Board:
 
 
 def pace_text(event: PaceChanged) -> str:
-    """How many trials may run at once, in two words."""
+    """Format in two words how many trials may run at once."""
     if event.is_end:
         return STOPPED
     return f"{event.limit} at once" if event.limit else "paused"

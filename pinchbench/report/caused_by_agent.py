@@ -1,4 +1,4 @@
-"""The sentence on infrastructure failures that the agent may have caused (pure)."""
+"""The sentence about infrastructure failures that the agent may have caused (pure)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_NAMED = 12
 
 
 def caused_by_agent_told(data: Aggregate) -> str:
-    """What a reader has to know of them beside the mean of an aggregate; empty where there are none."""
+    """Return what a reader of the mean must know about them; empty if there are none."""
     caused = data.possibly_caused_by_agent
     if not caused.trials or caused.score_if_zero is None:
         return ""

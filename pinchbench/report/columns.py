@@ -1,4 +1,4 @@
-"""Rows of text set in columns: what a terminal is too narrow for is cut or left out, the numbers never (pure)."""
+"""Align rows of text in columns; on a narrow terminal, columns are truncated or omitted, but never numbers (pure)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ GAP = "  "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """A column: `least` is the number of columns of the terminal that it can be cut to, None for not at all.
+    """A column: `least` is the width in terminal columns that it can be truncated to, None if it can't be truncated.
 
-    Where the terminal is too narrow, columns are left out whole, those with the highest `rank` first; one of rank 0 stays.
+    If the terminal is too narrow, whole columns are omitted, those with the highest `rank` first; rank 0 is always
+    kept.
     """
 
     name: str
@@ -29,14 +30,14 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """A text in one line, without control characters, and rich's name for how it looks."""
+    """A single-line text without control characters, and the name of its rich style."""
 
     text: str = ""
     style: str = ""
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, width: int) -> list[Text]:
-    """The head, and then a line a row, no wider than `width` wherever that can be."""
+    """Return the header and one line per row, no wider than `width` if possible."""
     texts = [[column.name for column in columns], *([cell.text for cell in row] for row in rows)]
     widths = [max(cell_len(row[place]) for row in texts) for place in range(len(columns))]
     shown = list(range(len(columns)))
@@ -54,7 +55,7 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, width:
 
 
 def _too_wide(columns: Sequence[Column], widths: Sequence[int], shown: Sequence[int], *, width: int, cut: bool) -> int:
-    """By how much these columns are too wide, with those `cut` that can be."""
+    """Return by how much these columns are too wide, after truncating if `cut`."""
     taken = [
         min(widths[place], least) if cut and (least := columns[place].least) is not None else widths[place]
         for place in shown

@@ -1,4 +1,4 @@
-"""A comparison for the terminal: the verdict, then what it rests on."""
+"""Print a comparison to the terminal: the verdict, then the numbers behind it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pinchbench.results.statistics import Estimate
 
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
-MOST_NAMED = 12  # task ids in one line
-MIN_NAME = 8  # columns of a name where the terminal is narrow
+MOST_NAMED = 12  # task ids on one line
+MIN_NAME = 8  # columns of a name on a narrow terminal
 STYLES = {Verdict.A_BETTER: "bold", Verdict.B_BETTER: "bold", Verdict.NOTHING_PAIRED: "bold yellow"}
 
 
 def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
-    """Print each comparison, the verdict first. What can't be told is said, not left out."""
+    """Print each comparison, the verdict first. Unknown values are stated, not omitted."""
     for sentence in notes(comparisons):
         _say(console, sentence)
     for number, comparison in enumerate(comparisons):
@@ -77,21 +77,21 @@ def _print_differences(console: Console, comparison: Comparison) -> None:
 
 
 def side_told(side: Side) -> str:
-    """A side with its runs."""
+    """Describe a side and its runs."""
     if len(side.runs) > 1:
         return f"{side.label}: {many(len(side.runs), 'run')} pooled ({', '.join(side.runs)})"
     return side.label if side.label == side.runs[0] else f"{side.label}: {side.runs[0]}"
 
 
 def unpaired_told(comparison: Comparison) -> Iterator[str]:
-    """The tasks without a part in any number, by why."""
+    """Yield the tasks that are excluded from every number, by reason."""
     for why in dict.fromkeys(comparison.unpaired.values()):
         named = [task_id for task_id, reason in comparison.unpaired.items() if reason is why]
         yield f"Excluded, {UNPAIRED[why]}: {_named(named)}."
 
 
 def flips_told(comparison: Comparison) -> Iterator[str]:
-    """Which tasks one side passes and the other fails, by the mean of their scores."""
+    """Yield which tasks one side passes and the other fails, by the mean of their scores."""
     now_passed = [task.task_id for task in comparison.tasks if task.flipped > 0]
     now_failed = [task.task_id for task in comparison.tasks if task.flipped < 0]
     counts = Counter((task.passed_a, task.passed_b) for task in comparison.tasks)
@@ -107,7 +107,7 @@ def flips_told(comparison: Comparison) -> Iterator[str]:
 
 
 def tests_told(comparison: Comparison) -> Iterator[str]:
-    """How to read the intervals and tests, and what has to be kept in mind of those of categories."""
+    """Explain how to read the intervals and tests, with the caveats for categories."""
     if comparison.difference.low is not None:
         yield (
             "In brackets is the range that holds the true difference 95 times in 100; p is how often chance alone would make"
@@ -121,7 +121,7 @@ def tests_told(comparison: Comparison) -> Iterator[str]:
 
 
 def left_out_told(left_out: LeftOut) -> str:
-    """The trials without a part in a mean; empty for none."""
+    """Describe the trials excluded from a mean; empty if there are none."""
     caused = left_out.possibly_caused_by_agent
     infrastructure = f"infrastructure ({caused} possibly caused by the agent)" if caused else "infrastructure"
     parts = (
@@ -134,7 +134,7 @@ def left_out_told(left_out: LeftOut) -> str:
 
 
 def left_out_reasons(comparison: Comparison) -> Iterator[str]:
-    """What the numbers beside the scores are, for the tasks altogether."""
+    """Explain the counts beside the scores, for all tasks together."""
     sides = (("A", comparison.paired_a.left_out), ("B", comparison.paired_b.left_out))
     told_each = [f"of {name} {text}" for name, left_out in sides if (text := left_out_told(left_out))]
     if told_each:
@@ -142,7 +142,7 @@ def left_out_reasons(comparison: Comparison) -> Iterator[str]:
 
 
 def _say(console: Console, sentence: str, *, style: str = "") -> None:
-    # a terminal would break lines within words; where there is none, each sentence is a line
+    # a terminal would break lines within words; in other output, each sentence is one line
     console.print(Text(plain(sentence), style=style), soft_wrap=not console.is_terminal, highlight=False)
 
 
@@ -250,5 +250,5 @@ def _tasks_table(comparison: Comparison) -> Lines:
 
 
 def passed_told(task: PairedTask) -> str:
-    """Which side passes a task."""
+    """Say which side passes a task."""
     return {1: "only B", -1: "only A"}.get(task.flipped, "both" if task.passed_a else "neither")

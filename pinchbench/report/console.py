@@ -1,4 +1,4 @@
-"""The terminal that reports are written to: plain where there is none, and never what a run waits for."""
+"""The console for reports: plain text if there is no terminal, and output that never blocks the run."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from typing import Self
 
 LOG_COLUMNS = 160  # a log or a pipe has no width of its own, and rows must not be folded there
-QUEUE_BYTES = 256 * 1024  # what a reader may be behind before lines are left out
-PIECE_BYTES = 16 * 1024  # one write: small, so that a slow reader's progress makes room
-END_LIMIT_S = 2.0  # for a slow reader to take what is left when the run is over
+QUEUE_BYTES = 256 * 1024  # how far a reader may fall behind before lines are dropped
+PIECE_BYTES = 16 * 1024  # one write: small, so that even a slow reader frees space
+END_LIMIT_S = 2.0  # for a slow reader to read the rest after the run has ended
 
 
 class QueuedWriter:
-    """A text file whose `write` never waits: a thread hands the text on to a descriptor.
+    """A text file whose `write` never blocks: a thread writes the text to a descriptor.
 
-    The reader may stall (`| less`, a dead ssh): what it is too far behind for is dropped. It may go away (`| head`, a
-    closed terminal): all else is dropped. A context manager that owns the thread, a daemon, so that a reader that
-    stalls for good can't hold the exit; it does not own the descriptor.
+    The reader may stall (`| less`, a dead ssh): text that exceeds the queue is dropped. It may close its end (`| head`,
+    a closed terminal): all further text is dropped. A context manager that owns the thread, a daemon, so that a reader
+    that stalls forever can't prevent the exit; it does not own the descriptor.
     """
 
     def __init__(self, descriptor: int | None, *, encoding: str = "utf-8") -> None:
@@ -42,7 +42,7 @@ class QueuedWriter:
         self._descriptor = descriptor
         self._changed = threading.Condition()
         self._queue: deque[bytes] = deque()
-        self._queued_bytes = 0  # what is being written included
+        self._queued_bytes = 0  # including what is being written
         self._is_over = descriptor is None
         self._patient_until = 0.0
         self._thread = threading.Thread(target=self._hand_on, name="report", daemon=True)
@@ -55,11 +55,11 @@ class QueuedWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close, and give the reader a last moment."""
+        """Close, and give the reader a last chance to read."""
         self.close(END_LIMIT_S)
 
     def write(self, text: str) -> int:
-        """Queue the text, or drop it when the queue is full."""
+        """Queue the text, or drop it if the queue is full."""
         data = text.encode(self.encoding, "backslashreplace")
         with self._changed:
             if self._wait_until_not(self._is_full) and not self._is_over:
@@ -69,32 +69,32 @@ class QueuedWriter:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing: the thread writes as fast as the reader reads."""
+        """Do nothing: the thread writes as fast as the reader reads."""
 
     def fileno(self) -> int:
-        """The descriptor that is written to."""
+        """Return the descriptor that is written to."""
         if self._descriptor is None:
             raise OSError("no descriptor")
         return self._descriptor
 
     def isatty(self) -> bool:
-        """Whether a person reads."""
+        """Whether the descriptor is a terminal."""
         return self._descriptor is not None and os.isatty(self._descriptor)
 
     def is_full(self) -> bool:
-        """Whether a text written now would be dropped; never when the reader has gone away."""
+        """Whether a text written now would be dropped because of a slow reader; False if the reader has closed its end."""
         with self._changed:
             return self._is_full()
 
     def be_patient(self, limit_s: float) -> None:
-        """Let the writes from now on, and `close`, wait for the reader: for `limit_s` altogether.
+        """Let further writes, and `close`, wait for the reader, for `limit_s` in total.
 
-        For the end of a run, when nothing else waits any more.
+        For the end of a run, when nothing else would be delayed.
         """
         self._patient_until = time.monotonic() + limit_s
 
     def close(self, limit_s: float) -> None:
-        """Wait until all is written, at most `limit_s` (or as long as `be_patient` said), and end the thread."""
+        """Wait until all is written, at most `limit_s` (or as long as `be_patient` allows), and end the thread."""
         if not self._patient_until:
             self.be_patient(limit_s)
         with self._changed:
@@ -117,7 +117,7 @@ class QueuedWriter:
         self._changed.notify_all()
 
     def _hand_on(self) -> None:
-        """The thread: write until the end, or until the reader has gone away."""
+        """Run the thread: write until closed, or until the reader has closed its end."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._queue or self._is_over)
@@ -134,7 +134,7 @@ class QueuedWriter:
                 data = data[size:] if self._goes_on(size) else data[:0]
 
     def _goes_on(self, size: int) -> bool:
-        """Count what was written; whether there is to be more."""
+        """Count what was written; return whether to continue."""
         with self._changed:
             if self._is_over:
                 return False
@@ -143,7 +143,7 @@ class QueuedWriter:
             return True
 
     def _write(self, data: memoryview) -> int:
-        # not through sys.stderr: a thread that waits inside of it would hold its lock, which the exit needs
+        # not through sys.stderr: a thread blocked inside it would hold its lock, which the exit needs
         descriptor = self.fileno()
         with suppress(BlockingIOError):  # a terminal that another program made non-blocking
             return os.write(descriptor, data)
@@ -152,20 +152,20 @@ class QueuedWriter:
 
 
 def stderr_writer() -> QueuedWriter:
-    """Make a writer to this program's stderr."""
-    # None when the program was started without a stderr: number 2 may be anybody's file then
+    """Return a writer to this program's stderr."""
+    # None if the program was started without stderr: descriptor 2 may then be any other file
     if sys.stderr is None:
         return QueuedWriter(None)
     return QueuedWriter(sys.stderr.fileno(), encoding=sys.stderr.encoding)
 
 
 class ReportConsole(Console):
-    """A console that breaks lines between words where a terminal would break them anywhere."""
+    """A console that breaks lines between words, where a terminal would break them anywhere."""
 
-    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 - as rich has it
-        """Print as rich does; on a terminal, a text with `soft_wrap` is broken between its words.
+    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 - rich's signature
+        """Print as rich does; on a terminal, text with `soft_wrap` is broken between words.
 
-        In a log or a pipe it stays one line, so that it can be searched for, and with `no_wrap` the rows of a table do.
+        In a log or a pipe it stays one line, so that it can be searched; so do table rows with `no_wrap`.
         """
         if self.is_terminal and options.get("soft_wrap") and not options.get("no_wrap") and len(objects) == 1:
             text = Text(objects[0]) if isinstance(objects[0], str) and not options.get("markup", True) else objects[0]
@@ -183,8 +183,8 @@ def _folded(text: Text, width: int) -> Text:
 
 
 def report_console(file: QueuedWriter | StringIO, *, is_terminal: bool = False) -> Console:
-    """Make a console on a writer, or on a text that is going to be printed, with `is_terminal` to a terminal."""
-    target = cast("IO[str]", file)  # of a file, rich wants what the writer has
-    force = True if is_terminal else None  # None: as the file and the environment (`FORCE_COLOR`) say
+    """Return a console on a writer, or on text that is printed later, to a terminal if `is_terminal`."""
+    target = cast("IO[str]", file)  # the writer has all of a file that rich uses
+    force = True if is_terminal else None  # None: as the file and the environment (`FORCE_COLOR`) determine
     console = ReportConsole(file=target, highlight=False, force_terminal=force)
     return console if console.is_terminal else ReportConsole(file=target, highlight=False, width=LOG_COLUMNS)

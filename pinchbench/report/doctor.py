@@ -1,4 +1,4 @@
-"""What `doctor` found, a line each, and what to do below it."""
+"""Print the findings of `doctor`, one line each, with the remedy below."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ SUBJECT_WIDTH = len("judge's key")
 
 
 def print_finding(console: Console, finding: Finding) -> None:
-    """A line, or as many as it takes; the remedy stands below."""
+    """Print a finding, folded to the width; the remedy is below it."""
     indent = LEVEL_WIDTH + SUBJECT_WIDTH + 4
     head = Text.assemble(
         (f"{finding.level.value:<{LEVEL_WIDTH}}", STYLES[finding.level]), f"  {finding.subject:<{SUBJECT_WIDTH}}  "
     )
     console.print(Text.assemble(head, plain(finding.said)), soft_wrap=True)
     if finding.do:
-        # not folded: commands are there to be copied
+        # not folded: commands must stay easy to copy
         console.print(Text.assemble(" " * indent, ("→ ", "bold"), plain(finding.do)), soft_wrap=True)
 
 
 def verdict(findings: Sequence[Finding]) -> str:
-    """One sentence on all of it."""
+    """Summarise all findings in one sentence."""
     counts = {level: sum(one.level is level for one in findings) for level in Level}
     warnings = many(counts[Level.WARNING], "warning")
     if counts[Level.PROBLEM]:
@@ -44,7 +44,7 @@ def verdict(findings: Sequence[Finding]) -> str:
 
 
 def record(finding: Finding) -> dict[str, str]:
-    """A finding as JSON has it."""
+    """Return a finding as a JSON object."""
     return {
         "level": finding.level.value,
         "subject": plain(finding.subject),

@@ -1,4 +1,4 @@
-"""The runs of an output folder as a table, and as records for machines."""
+"""Print the runs of an output folder as a table."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAX_MODEL = 40  # columns
 MAX_SUITE = 24
 MIN_NAME = 12
 STYLES = {State.COMPLETE: "green", State.UNFINISHED: "yellow", State.INTERRUPTED: "yellow", State.RUNNING: "cyan"}
-# what a narrow terminal does without goes first by the highest rank
+# a narrow terminal omits the columns with the highest rank first
 COLUMNS = (
     Column(name="run"),
     Column(name="model", least=MIN_NAME),
-    Column(name="date", rank=5),  # the run's id has it too, in UTC
+    Column(name="date", rank=5),  # the run's id contains it too, in UTC
     Column(name="suite", least=MIN_NAME, rank=8),
     Column(name="score", is_right=True),
     Column(name="interval", rank=3),
@@ -40,14 +40,14 @@ COLUMNS = (
 
 
 def print_history(console: Console, runs: Sequence[Listed], *, timezone: tzinfo | None = None) -> None:
-    """A line a run, in their order; of one that can't be read, why.
+    """Print one line per run, in the given order; for one that can't be read, the reason.
 
-    `timezone` is that of the dates, the machine's own where it is None.
+    `timezone` is that of the dates; None means the machine's own.
     """
     head, *lines = aligned(COLUMNS, [_cells(run, timezone) for run in runs if not run.problem], width=console.width)
     known = iter(lines)
     shown = [head, *(_unreadable(run) if run.problem else next(known) for run in runs)]
-    # all lines as one text: rich takes far longer for each by itself
+    # all lines as one text: printing each separately takes rich far longer
     console.print(Text("\n").join(shown), soft_wrap=True, no_wrap=True)
 
 
@@ -75,7 +75,7 @@ def _cells(run: Listed, timezone: tzinfo | None) -> list[Cell]:
 
 
 def date(at: float, timezone: tzinfo | None = None) -> str:
-    """Seconds since the epoch as a local date and time, to the minute; a dash where no calendar has them."""
+    """Format seconds since the epoch as a local date and time, to the minute; a dash if out of range."""
     try:
         return datetime.fromtimestamp(at, timezone).strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError, OSError):
@@ -83,7 +83,7 @@ def date(at: float, timezone: tzinfo | None = None) -> str:
 
 
 def legend(runs: Sequence[Listed]) -> str:
-    """What the columns of trials mean where they differ, and what is wrong with runs; else nothing."""
+    """Explain the columns of trials where they differ, and the problems of runs; empty if there is nothing to explain."""
     lines = []
     if any(run.without_score for run in runs):
         lines.append(
@@ -105,7 +105,7 @@ def legend(runs: Sequence[Listed]) -> str:
 
 
 def no_runs(folder: str, *, model: str) -> str:
-    """Say that there is nothing to list."""
+    """Return the message for an empty list."""
     if model:
         return f"{plain(folder)} holds no run of a model {plain(model)!r}."
     return f"{plain(folder)} holds no runs. Name another folder with --output-dir."

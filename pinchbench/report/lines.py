@@ -1,4 +1,4 @@
-"""One line on what has happened to a trial, for a terminal or a log."""
+"""Format one line about a trial's outcome or grade, for a terminal or a log."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from pinchbench.model import Grade, Outcome
 
 STYLES = {Status.SUCCESS: "green", Status.TIMEOUT: "yellow", Status.ERROR: "red"}
-LABEL = 17  # columns of what has happened
+LABEL = 17  # columns of the label
 MAX_NOTE = 160  # characters
 
 
 def labelled(label: str, text: str, *, style: str = "") -> Text:
-    """A line that begins with what has happened."""
+    """Return a line that starts with a label."""
     return Text.assemble((f"{plain(label):>{LABEL}}", style), f"  {plain(text)}")
 
 
 def outcome_text(outcome: Outcome, *, retried: bool = False) -> Text:
-    """One line on an attempt that has ended."""
+    """Return one line about an attempt that has ended."""
     again = f", attempt {outcome.attempt}" if outcome.attempt > 1 else ""
     spent = f"{duration(outcome.execution_time_s)}, {amount(outcome.usage.total_tokens)} tokens"
     text = labelled(outcome.reason.value, f"{outcome.key}{again}  {spent}", style=STYLES[outcome.status])
@@ -35,7 +35,7 @@ def outcome_text(outcome: Outcome, *, retried: bool = False) -> Text:
 
 
 def grade_text(grade: Grade) -> Text:
-    """One line on a graded trial."""
+    """Return one line about a graded trial."""
     if grade.score is not None:
         return labelled("graded", f"{grade.key}  {grade.score:.2f}", style="bold")
     text = labelled(
@@ -49,5 +49,5 @@ def grade_text(grade: Grade) -> Text:
 
 
 def check_alone(grade: Grade) -> float | None:
-    """What the check of a task says whose judge has not said anything."""
+    """Return the check's score if the judge's part of the grade is missing."""
     return grade.check.score if grade.score is None and grade.check is not None else None

@@ -1,4 +1,4 @@
-"""The terminal while a run goes on: a line a slot on a TTY, timestamped lines anywhere else."""
+"""The terminal during a run: a line per slot on a TTY, timestamped lines anywhere else."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
     from pinchbench.results.forecast import Forecast
 
 REFRESH_S = 0.25
-GATHER_S = 0.05  # which nobody sees; agents' output comes in many lines
-TOGETHER = 100  # events, so that they take the event loop some milliseconds
-FORECAST_S = 3.0  # between two of them: each takes some milliseconds of a thread
-FORECAST_SHARE = 0.005  # of the time at most: those of thousands of trials take longer
-TOTALS_S = 60.0  # between two lines of totals where nothing is drawn: a log of hours stays readable
-LEAST_TOLD_S = 0.1  # of the set-up
+GATHER_S = 0.05  # too short to notice; agents' output comes in many lines
+TOGETHER = 100  # events, which take the event loop some milliseconds
+FORECAST_S = 3.0  # between two forecasts: each takes some milliseconds of a thread
+FORECAST_SHARE = 0.005  # of the time at most: forecasts for thousands of trials take longer
+TOTALS_S = 60.0  # between two lines of totals without a TTY: keeps a log of hours readable
+LEAST_TOLD_S = 0.1  # a shorter set-up step is not reported
 STARTING = "starting OpenClaw"
 
 
 def can_draw(console: Console, environ: Mapping[str, str]) -> bool:
-    """Whether lines may be drawn again and again: on a terminal that can, unless NO_COLOR or a CI asks for plain lines."""
+    """Whether lines may be redrawn: on a capable terminal, unless NO_COLOR or a CI asks for plain lines."""
     is_plain = bool(environ.get("NO_COLOR")) or environ.get("CI", "").lower() not in ("", "0", "false")
     is_able = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
     return is_able and not is_plain and not console.options.ascii_only
@@ -67,7 +67,7 @@ def _slot_text(event: TrialBegan | TrialWaits) -> Text:
 
 
 class LiveView:
-    """Shows the events of a run on `console`; give `watch` to `run_benchmark` as its observer."""
+    """Shows the events of a run on `console`; pass `watch` to `run_benchmark` as its observer."""
 
     def __init__(
         self,
@@ -79,8 +79,8 @@ class LiveView:
     ) -> None:
         """`console` writes to stderr: stdout belongs to the result. Nothing is shown while its file `is_full`.
 
-        Without `draws`, each event is a plain line with its time (default: as `console` says whether it is a
-        terminal). `quiet` stands for what an agent does that has said nothing.
+        Without `draws`, each event is a plain line with its time (default: whether `console` is a terminal). `quiet` is
+        shown for an agent that has had no output yet.
         """
         self._console = console
         self._is_full = is_full
@@ -92,17 +92,17 @@ class LiveView:
         self._live: Live | None = None
         self._drawn: list[Text] = []  # the rows on the screen
         self._drawn_width = 0
-        self._held: list[Text] | None = None  # lines that are written together; None: each at once
+        self._held: list[Text] | None = None  # lines to write together; None: write each at once
 
     def catch_up(self, events: Iterable[Event]) -> None:
-        """Take what has happened before anybody watched: it counts, but no line tells of it."""
+        """Apply events from before the view was started: they are counted, but not printed."""
         for event in events:
             self._board.take(event, anyio.current_time())
 
     async def watch(self, events: MemoryObjectReceiveStream[Event]) -> None:
-        """Show events until there are no more, on a TTY drawing the slots' lines again four times a second.
+        """Show events until the stream ends; on a TTY, redraw the slots' lines four times a second.
 
-        A cancellation leaves the terminal as it should be.
+        On cancellation, the terminal is restored.
         """
         if not self._draws:
             await self._write(events)
@@ -116,7 +116,7 @@ class LiveView:
                     group.cancel_scope.cancel()
             finally:
                 self._heed_size(live)
-                live.update(Text(""), refresh=True)  # one row is cleared right in whatever has become of the terminal
+                live.update(Text(""), refresh=True)  # one row is cleared correctly, whatever the terminal's state
                 self._live = None
 
     def say(self, sentence: str) -> None:
@@ -124,14 +124,14 @@ class LiveView:
         self._line(Text(plain(sentence)))
 
     async def say_totals(self) -> None:
-        """Write a line on where the run stands."""
+        """Write a line on the state of the run."""
         question = self._board.question(anyio.current_time())
         self._forecast = None if question is None else await to_thread.run_sync(forecast, question)
         parts = totals_parts(self._board, self._forecast, anyio.current_time())
         self._line(labelled("so far", BETWEEN.join(map(plain, parts))))
 
     async def _write(self, events: MemoryObjectReceiveStream[Event]) -> None:
-        """A line for each event, and the totals every so often while something goes on."""
+        """Write a line for each event, and the totals at intervals while the run continues."""
         due = anyio.current_time() + TOTALS_S
         heard = False
         while True:
@@ -167,10 +167,10 @@ class LiveView:
                 self._heed_size(self._live)
                 self._redraw(self._live, always=False)
             if event is not None and not events.statistics().current_buffer_used:
-                await anyio.sleep(GATHER_S)  # others may come, to be written together
+                await anyio.sleep(GATHER_S)  # more may arrive, to be written together
 
     def _take_together(self, event: Event, events: MemoryObjectReceiveStream[Event]) -> None:
-        """Take this one and some that wait: the rows are drawn again below each piece that is written, not each line."""
+        """Apply this event and some that are queued, so that the rows are redrawn once per batch, not per line."""
         lines: list[Text] = []
         self._held = lines
         with suppress(WouldBlock, EndOfStream):
@@ -184,7 +184,7 @@ class LiveView:
     async def _foretell(self) -> None:
         while True:
             question = self._board.question(anyio.current_time())
-            # in a thread: the run's own loop must not wait for it
+            # in a thread: the run's event loop must not wait for it
             began = time.monotonic()
             self._forecast = None if question is None else await to_thread.run_sync(forecast, question)
             await anyio.sleep(max(FORECAST_S, (time.monotonic() - began) / FORECAST_SHARE))
@@ -196,7 +196,7 @@ class LiveView:
             live.update(Group(*rows), refresh=True)
 
     def _heed_size(self, live: Live) -> None:
-        """Clear what a terminal that has become narrower made of the drawn rows: it may have folded them."""
+        """Clear the drawn rows if the terminal has become narrower: it may have folded them."""
         size = self._console.size
         if size.width == self._drawn_width:
             return
@@ -234,7 +234,7 @@ class LiveView:
                 pass
 
     def _say_begun(self, event: SetUpStep | TrialBegan | TrialWaits) -> None:
-        """Write a line on what has begun, unless it is drawn for as long as it takes."""
+        """Write a line on what has started, unless it is drawn while it lasts."""
         if self._draws:
             return
         if not isinstance(event, SetUpStep):
@@ -255,13 +255,13 @@ class LiveView:
         self._line(Text(f"{plain(event.model)}: {trials} on {slots}, run {plain(event.run_id)}{before}{took}"))
 
     def say_left_out(self) -> None:
-        """Say how many lines were not shown, if any."""
+        """Report how many lines were dropped, if any."""
         if self._left_out and not self._is_full():
             self._print(Text(f"… {self._left_out} lines were not shown", style="dim"))
             self._left_out = 0
 
     def _line(self, text: Text) -> None:
-        if self._is_full():  # asked before the line is made: a flood costs as little as it can
+        if self._is_full():  # checked before formatting: keeps a flood of events cheap
             self._left_out += 1
             return
         self.say_left_out()

@@ -1,4 +1,4 @@
-"""What would be run, before anything is."""
+"""Print what would be run, without running it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pinchbench.model import Trial
 
 GAP = "  "
-MIN_KEY_WIDTH = 12  # columns of a trial's name, in a terminal too narrow for all of it
+MIN_KEY_WIDTH = 12  # columns of a trial's name, on a terminal too narrow for all of it
 
 
 def print_plan(
@@ -30,12 +30,12 @@ def print_plan(
     expected_s: Mapping[str, float] = MappingProxyType({}),
     expected_run_s: float | None = None,
 ) -> None:
-    """What would be run, in the order in which it is started, and how long it can take at most.
+    """Print what would be run, in starting order, and how long it can take at most.
 
-    `expected_s` says by task id, and `expected_run_s` for all of it, how long that takes going by earlier runs.
+    `expected_s` is the expected time by task id, and `expected_run_s` that of the whole run, based on earlier runs.
     """
     head, *rows = _lines(trials, expected_s, width=console.width)
-    # all rows as one text: a table of rich's takes longer than reading the suite
+    # all rows as one text: a rich table takes longer than reading the suite
     table = Text.assemble((head, "bold"), *(f"\n{row}" for row in rows))
     console.print(table, no_wrap=True, overflow="ellipsis")
     likely = "" if expected_run_s is None else f", and about {duration(expected_run_s)} going by earlier runs"
@@ -46,7 +46,7 @@ def print_plan(
 
 
 def _lines(trials: Sequence[Trial], expected_s: Mapping[str, float], *, width: int) -> list[str]:
-    """The head and a line a trial; the trials' names are cut where the terminal is too narrow for all columns."""
+    """Return the header and a line per trial; names are truncated if the terminal is too narrow for all columns."""
     names = ["trial", "category", "grading"]
     numbers = ["files", "turns", "limit", *(["expected"] if expected_s else [])]
     rows = [[*names, *numbers], *(_row(trial, expected_s) for trial in trials)]

@@ -1,4 +1,4 @@
-"""What a rehearsal of tasks has shown, in words (pure)."""
+"""Describe the results of a rehearsal of tasks (pure)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEAR_MISSES = 2  # of each task, at least
 
 
 def task_line(results: Sequence[Rehearsed], *, width: int) -> str:
-    """One task's results in a line; its id takes `width` columns. `results` are of one task, at least one."""
+    """Format one task's results in a line; its id takes `width` columns. `results` are of one task, at least one."""
     scores = {
         part: ", ".join(_score(one) for one in results if one.part is part)
         for part in Part
@@ -38,12 +38,12 @@ def _score(one: Rehearsed) -> str:
 
 
 def record(one: Rehearsed) -> dict[str, object]:
-    """One script's result for machines."""
+    """Return one script's result as a JSON object."""
     return {**asdict(one), "part": one.part.value, "problems": list(one.problems)}
 
 
 def problem_lines(results: Sequence[Rehearsed]) -> str:
-    """All that is wrong with these scripts, a line each; empty when nothing is."""
+    """Format all problems of these scripts, one per line; empty if there are none."""
     lines = [
         f"{one.task_id}, {_script(one)}: {plain_lines(problem).strip()}" for one in results for problem in one.problems
     ]
@@ -55,14 +55,14 @@ def _script(one: Rehearsed) -> str:
 
 
 def wrong_tasks(results: Sequence[Rehearsed]) -> str:
-    """The sentence about all tasks with problems; empty when there are none."""
+    """Return the sentence about all tasks with problems; empty if there are none."""
     wrong = sorted({one.task_id for one in results if one.problems})
     many_tasks = many(len({one.task_id for one in results}), "task")
     return f"{len(wrong)} of {many_tasks} not as stated: {', '.join(wrong)}." if wrong else ""
 
 
 def untried_lines(results: Sequence[Rehearsed]) -> str:
-    """What could not be tried on this machine, a line for each reason; empty when all was."""
+    """List what could not be tried on this machine, one line per reason; empty if everything could."""
     reasons: dict[str, list[str]] = {}
     for one in results:
         if one.untried and one.task_id not in reasons.setdefault(one.untried, []):
@@ -71,7 +71,7 @@ def untried_lines(results: Sequence[Rehearsed]) -> str:
 
 
 def verdict(results: Sequence[Rehearsed], *, judged: bool) -> str:
-    """The sentences at the end of a rehearsal without problems."""
+    """Return the closing sentences for a rehearsal without problems."""
     tasks = {one.task_id for one in results}
     misses = Counter(one.task_id for one in results if one.part is Part.NEAR_MISS)
     solved = {one.task_id for one in results if one.part is Part.ORACLE}

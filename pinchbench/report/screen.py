@@ -1,4 +1,4 @@
-"""The rows that are drawn of a run: its slots, its last failures, its totals; never more than fit (pure)."""
+"""The drawn rows of a run: its slots, its last failures, its totals; never more than fit on the screen (pure)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pinchbench.results.forecast import Forecast
 
 SHOWN_FAILURES = 5
-KEPT_FAILURES = 2  # rows for them although there are more slots than rows
-MAX_KEY_COLUMNS = 32  # of a trial's name beside what it does
+KEPT_FAILURES = 2  # rows for them even if there are more slots than rows
+MAX_KEY_COLUMNS = 32  # of a trial's name beside its activity
 MAX_LABEL_COLUMNS = 28
 BAR_COLUMNS = 8
-MIN_TEXT_COLUMNS = 16  # for what an agent does; with less, the bar goes first
-NEARLY = 0.8  # of its limit used up
-# the terminal shows what is typed, ^C above all, behind the last row: that must not begin a row of its own
+MIN_TEXT_COLUMNS = 16  # for an agent's activity; with less, the bar is omitted first
+NEARLY = 0.8  # of its limit is used up
+# the terminal echoes typed characters, ^C above all, after the last row: that must not wrap to a new row
 ECHO_COLUMNS = 8
 SPARE_COLUMNS = 1
 BETWEEN = " · "
@@ -35,14 +35,17 @@ NO_FORECAST = "time left –"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Size:
-    """Of a terminal, in columns and rows."""
+    """The size of a terminal, in columns and rows."""
 
     width: int
     height: int
 
 
 def screen_rows(board: Board, forecast: Forecast | None, now: float, size: Size, *, quiet: str = "") -> list[Text]:
-    """What is drawn, from the top; one row each, less than the terminal has. `quiet` stands for an agent that has said nothing."""
+    """Return what is drawn, from the top, one row each, fewer than the terminal has.
+
+    `quiet` is shown for an agent that has had no output yet.
+    """
     width = max(1, size.width - SPARE_COLUMNS)
     most = max(1, size.height - 1)
     totals = list(_packed(totals_parts(board, forecast, now), max(1, size.width - ECHO_COLUMNS)))[:most]
@@ -61,7 +64,7 @@ def screen_rows(board: Board, forecast: Forecast | None, now: float, size: Size,
 
 
 def totals_parts(board: Board, forecast: Forecast | None, now: float) -> Iterator[str]:
-    """Where the run stands, in parts that are separated somehow."""
+    """Yield the state of the run in parts, for any separator."""
     if board.began is None:
         yield f"getting ready: {board.step}" if board.step else "getting ready"
         if board.set_up_since is not None:
@@ -80,7 +83,7 @@ def totals_parts(board: Board, forecast: Forecast | None, now: float) -> Iterato
     yield from _cost_parts(board)
     yield _time_part(board, max(0.0, now - board.began))
     if (board.slots or board.ahead) and not board.has_ended:
-        # one that was made before the run was paused or stopped holds no more
+        # a forecast made before the run was paused or stopped is no longer valid
         yield NO_FORECAST if forecast is None or not board.limit else time_left(forecast)
 
 
@@ -104,7 +107,7 @@ def _count_parts(board: Board) -> Iterator[str]:
 
 
 def _tokens_part(board: Board) -> str:
-    """What the agents have used; with a limit, which is for all of it, the judge's part as well."""
+    """Format what the agents have used; with a limit, which is for everything, including the judge's part."""
     tokens = board.agents_usage.total_tokens
     if board.max_tokens is None:
         return f"{amount(tokens)} tokens"
@@ -112,7 +115,7 @@ def _tokens_part(board: Board) -> str:
 
 
 def _cost_parts(board: Board) -> Iterator[str]:
-    """The same of what it has cost."""
+    """Yield the cost in the same way."""
     agents_usd, judge_usd = board.agents_usage.known_cost_usd, board.judge_usage.cost_usd
     if agents_usd is None:
         yield "cost unknown"
@@ -125,7 +128,7 @@ def _cost_parts(board: Board) -> Iterator[str]:
 
 
 def _time_part(board: Board, elapsed_s: float) -> str:
-    """How long this session has taken, of which a limit is one too."""
+    """Format how long this session has taken, with its limit if there is one."""
     limit = "" if board.max_hours is None else f" of {duration(board.max_hours * HOUR_S)}"
     return f"{duration(elapsed_s)}{limit}{' since it was resumed' if board.before else ''}"
 
@@ -135,7 +138,7 @@ def _mean(mean: float, number: int) -> str:
 
 
 def time_left(forecast: Forecast) -> str:
-    """A forecast in words, as wide as it is: `about 40 min left (32 to 58 min)`."""
+    """Format a forecast, with its bounds: `about 40 min left (32 to 58 min)`."""
     low, middle, high = (_rounded(one) for one in (forecast.low_s, forecast.median_s, forecast.high_s))
     unit = high.rpartition(" ")[2]
     shown = low.removesuffix(f" {unit}") if "h" not in low + high else low  # `32 to 58 min`
@@ -143,7 +146,7 @@ def time_left(forecast: Forecast) -> str:
 
 
 def _rounded(seconds: float) -> str:
-    """Seconds as exactly as a forecast can be."""
+    """Round seconds to the precision of a forecast."""
     if seconds < 1.5 * MINUTE_S:
         return f"{max(5, 5 * round(seconds / 5))} s"
     if seconds < 1.5 * HOUR_S:
@@ -153,7 +156,7 @@ def _rounded(seconds: float) -> str:
 
 
 def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
-    """As many parts a row as fit."""
+    """Join as many parts per row as fit."""
     row = ""
     for part in map(plain, parts):
         longer = f"{row}{BETWEEN}{part}" if row else part
@@ -182,7 +185,7 @@ def _slot_rows(board: Board, now: float, width: int, *, most: int, quiet: str) -
 
 
 class _Cells:
-    """What stands in the row of a slot."""
+    """The cells of a slot's row."""
 
     def __init__(self, number: int, slot: Slot, now: float) -> None:
         elapsed_s = max(0.0, now - slot.since)
@@ -196,7 +199,7 @@ class _Cells:
 
 
 def _wait(slot: Slot, now: float) -> str:
-    """How long OpenClaw waits until it makes a call again, if it does."""
+    """Format how long OpenClaw waits until it retries a call; empty if it does not wait."""
     if slot.next_at is None:
         return ""
     left_s = math.ceil(slot.next_at - now)
@@ -204,7 +207,7 @@ def _wait(slot: Slot, now: float) -> str:
 
 
 class _Columns:
-    """How wide the columns of the slots' rows are."""
+    """The widths of the columns of the slots' rows."""
 
     def __init__(self, cells: list[_Cells], width: int) -> None:
         self.number = max(len(one.number) for one in cells)
@@ -242,13 +245,13 @@ def _failure_row(one: Failure) -> Text:
 
 
 def _name(key: TrialKey, attempt: int = 1) -> tuple[str, int]:
-    """A trial's name, and how many characters at its end tell it from the task's other trials."""
+    """Return a trial's name, and how many characters at its end distinguish it from the task's other trials."""
     again = f" #{attempt}" if attempt > 1 else ""
     return plain(f"{key}{again}"), len(f"{key}{again}") - len(key.task_id)
 
 
 def _cut(text: str, width: int, kept: int = 0) -> str:
-    """Text in at most so many columns; its last `kept` characters stay if there is room for more than them."""
+    """Truncate text to so many columns, keeping its last `kept` characters if there is room for more than those."""
     if cell_len(text) <= width:
         return text
     end = text[len(text) - kept :] if kept + 1 < width else ""

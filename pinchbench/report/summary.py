@@ -1,4 +1,4 @@
-"""The table at the end of a run."""
+"""Print the table at the end of a run."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 HOUR_S = 3600.0
 MIN_ID_WIDTH = 20  # columns
-MAX_NOTES = 3  # of a grade, in the terminal; all are in the result
+MAX_NOTES = 3  # of a grade, on the terminal; the result file has all
 MAX_CRITERIA = 3
-MAX_NOTED = 10  # trials that passed and have a note; failures are never cut
+MAX_NOTED = 10  # passed trials with a note; failures are never omitted
 TRANSCRIPT = "transcript.jsonl"  # in the folder of a trial's evidence
 
 
@@ -41,9 +41,9 @@ def print_summary(
     *,
     folder: Path,
 ) -> None:
-    """A table of the categories and their tasks, then what failed and where to look into it, then the score.
+    """Print a table of the categories and their tasks, then the failures and where to look into them, then the score.
 
-    `data` is the aggregate of the run, which lies beside its `folder`.
+    `data` is the aggregate of the run, which is beside its `folder`.
     """
     threshold = data.passing.threshold
     glance = overview(
@@ -52,7 +52,7 @@ def print_summary(
         category_of={task.task_id: task.category for task in data.tasks},
         threshold=threshold,
     )
-    # every sentence stays on a line of its own however long: it may be read in a log
+    # every sentence is one line, however long: it may be read in a log
     table = aligned(_columns(glance), list(_rows(glance, data)), width=console.width)
     lines = [
         *table,
@@ -71,7 +71,7 @@ def _sentence(text: str) -> Text:
 
 
 def _columns(glance: Overview) -> tuple[Column, ...]:
-    """A narrow terminal or a long id takes from the ids, then from what the result tells too; never from the scores."""
+    """Return the columns. A narrow terminal or a long id shortens ids first, then redundant columns; never the scores."""
     out = [Column(name="excluded", is_right=True)] if glance.whole.left_out else []
     return (
         Column(name="task", least=MIN_ID_WIDTH),
@@ -87,7 +87,7 @@ def _columns(glance: Overview) -> tuple[Column, ...]:
 
 def _rows(glance: Overview, totals: Aggregate) -> Iterator[list[Cell]]:
     has_out = bool(glance.whole.left_out)
-    # the only category is the whole run, which has a row already
+    # a single category is the whole run, which has a row already
     named = {one.name for one in glance.categories if one.name is not None and len(glance.categories) > 1}
     for category in glance.categories:
         indent = ""
@@ -102,7 +102,7 @@ def _rows(glance: Overview, totals: Aggregate) -> Iterator[list[Cell]]:
 
 
 def _row(name: Cell, row: Row, *, has_out: bool, of: Estimate | None = None) -> list[Cell]:
-    """The cells of a task, or, with the score `of` all its tasks, of a category or the run."""
+    """Return the cells of a task, or, with the score `of` all its tasks, of a category or the run."""
     interval = "" if of is None or of.low is None or of.high is None else f"{of.low:.2f}–{of.high:.2f}"
     return [
         name,
@@ -145,7 +145,7 @@ def _legend(glance: Overview, folder: Path) -> Iterator[Text]:
 
 
 def _failures(glance: Overview, folder: Path, threshold: float, caused: frozenset[TrialKey]) -> Iterator[Text]:
-    """Every trial that failed: why, and where its transcript is."""
+    """Yield every trial that failed: why, and where its transcript is."""
     for failure in glance.failures:
         if failure.kind not in (Kind.NOTED, Kind.NO_JUDGE):
             yield _failure(failure, folder, threshold, caused_by_agent=failure.outcome.key in caused)
@@ -166,7 +166,7 @@ def _noted(glance: Overview, folder: Path, threshold: float) -> Iterator[Text]:
 
 
 def _without_judge(glance: Overview, folder: Path) -> Iterator[Text]:
-    """One line, however many there are."""
+    """Yield one line, however many such trials there are."""
     if lacking := sum(one.kind is Kind.NO_JUDGE for one in glance.failures):
         verb = "is" if lacking == 1 else "are"
         run = plain(RunFiles(output_dir=folder.parent, name=folder.name).argument)
@@ -181,12 +181,12 @@ def _all_stand_in(folder: Path) -> str:
 
 
 def _evidence(outcome: Outcome) -> str:
-    """What is left of a trial to look into: its transcript, or all else where it has none."""
+    """Return the evidence of a trial to look into: its transcript, or its folder if it has none."""
     return f"{outcome.evidence}/{TRANSCRIPT}" if outcome.transcript_length else outcome.evidence
 
 
 def _reasons(failure: Failure, threshold: float, *, caused_by_agent: bool) -> Iterator[str]:
-    """Why a trial failed: a sentence on how it ended, where that is worth one, and one on its grade."""
+    """Yield why a trial failed: a sentence on how it ended, if that is informative, and one on its grade."""
     outcome, grade = failure.outcome, failure.grade
     note = f": {plain(outcome.note, width=400)}" if outcome.note else ""
     score = trial_score(outcome, grade)
@@ -218,7 +218,7 @@ def _why_ungraded(grade: Grade | None) -> str:
 
 
 def _why_so_low(grade: Grade) -> str:
-    """The criteria that cost most, and the first note."""
+    """Return the criteria that cost most, and the first note."""
     lost = [f"{plain(name, width=60)} {points:.2f}" for name, points in lost_points(grade)]
     more = [f"{len(lost) - MAX_CRITERIA} more"] if len(lost) > MAX_CRITERIA else []
     criteria = f": {', '.join([*lost[:MAX_CRITERIA], *more])}" if lost else ""
@@ -253,7 +253,7 @@ def _headline(totals: Aggregate) -> Iterator[str]:
 
 
 def _used(totals: Aggregate) -> Iterator[str]:
-    """What was used of each limit: all attempts and the judge count, and of the time only the last session."""
+    """Yield the use of each limit: all attempts and the judge are included, but only the last session's time."""
     limits, used = totals.limits, totals.usage
     if totals.retries is not None:
         used += totals.retries.other_attempts_usage
@@ -271,7 +271,7 @@ def _used(totals: Aggregate) -> Iterator[str]:
 
 
 def _left_out(totals: Aggregate) -> Iterator[str]:
-    """What is not in the score."""
+    """Yield what the score excludes."""
     left = totals.left_out
     if left.total:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""

@@ -1,41 +1,41 @@
-"""Text from outside made safe and short for a terminal (pure)."""
+"""Make text from outside safe and short for a terminal (pure)."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# C0, DEL and C1 controls, and the characters that reorder text (Unicode's Bidi_Control) or end a line: none of them may
-# reach a terminal raw; nor may surrogates, which no encoding has
+# C0, DEL and C1 controls, and the characters that reorder text (Unicode's Bidi_Control) or end a line: none may reach a
+# terminal unescaped; nor may surrogates, which can't be encoded
 _OTHERS = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[\x00-\x1f{_OTHERS}]+")
 _UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f{_OTHERS}]+")
 
-MOST_SECONDS = 10**9  # thirty years: as below
-MOST_TOKENS = 10**18  # what is more was never counted: a file can hold a number that no float does
+MOST_SECONDS = 10**9  # thirty years: see below
+MOST_TOKENS = 10**18  # larger numbers are invalid: a file can contain one that no float can represent
 
 
 def plain(text: str, *, width: int = 0) -> str:
-    """One line without control characters; cut to `width` characters with an ellipsis, if one is given."""
+    """Return one line without control characters, truncated to `width` characters with an ellipsis, if `width` is given."""
     line = _UNSAFE.sub(" ", text).strip()
     return line if not width or len(line) <= width else line[: max(0, width - 1)] + "…"
 
 
 def plain_lines(text: str) -> str:
-    """Text of several lines, tabs and newlines kept, without any other control character."""
+    """Return text of several lines without control characters other than tabs and newlines."""
     return _UNSAFE_IN_LINES.sub(" ", text)
 
 
 _WORD = re.compile(r"\S+")
 _SECOND_COLUMN = re.compile(r" {0,10}\S+(?: \S+){0,3} {2,}(?=\S)")
-MOST_HANG = 0.6  # of the width that goes to the space before what goes on
+MOST_HANG = 0.6  # of the width may be used to indent continuation lines
 
 
 def fold(line: str, width: int) -> tuple[tuple[slice, ...], int]:
-    """Where to break a line between words so that each part fits into `width` columns, and how far to indent the rest.
+    """Return where to break a line between words so that each part fits into `width` columns, and the indentation of the rest.
 
-    What goes on stands below the line's second column, if it has one, else below its first word. A word that is longer
-    than the width, a path above all, stays whole.
+    Continuation lines are aligned with the line's second column, if it has one, else with its first word. A word longer
+    than the width, such as a path, is not broken.
     """
     if columns_of(line) <= width:
         return (slice(0, len(line)),), 0
@@ -54,7 +54,7 @@ def fold(line: str, width: int) -> tuple[tuple[slice, ...], int]:
 
 
 def folded(text: str, width: int) -> str:
-    """Text whose lines are broken between words, none wider than `width` columns but for its longest words."""
+    """Break lines between words so that none is wider than `width` columns, except for longer words."""
     rows: list[str] = []
     for line in text.split("\n"):
         parts, hang = fold(line, width)
@@ -63,7 +63,7 @@ def folded(text: str, width: int) -> str:
 
 
 def columns_of(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     widths = (0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
@@ -71,7 +71,7 @@ def columns_of(text: str) -> int:
 
 
 def duration(seconds: float) -> str:
-    """Short and readable: `8.1 s`, `2 min 05 s`, `1 h 04 min`."""
+    """Format a duration: `8.1 s`, `2 min 05 s`, `1 h 04 min`."""
     if seconds < 59.95:  # noqa: PLR2004 - what would round to 60.0
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(min(seconds, MOST_SECONDS)), 60)
@@ -82,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 def amount(tokens: int) -> str:
-    """Tokens with a suffix: `950`, `12.3k`, `4.5M`."""
+    """Format a number of tokens with a suffix: `950`, `12.3k`, `4.5M`."""
     if tokens < 1000:  # noqa: PLR2004 - below a thousand the number itself is shortest
         return str(tokens)
     if tokens < 999_950:  # noqa: PLR2004 - what would round to 1000.0k
@@ -91,20 +91,20 @@ def amount(tokens: int) -> str:
 
 
 def size(number: int) -> str:
-    """Bytes as people say them: `4 KiB`, `512 MiB`, `4.2 GiB`."""
+    """Format a number of bytes: `4 KiB`, `512 MiB`, `4.2 GiB`."""
     if number < 2**20:
         return f"{-(-number // 2**10)} KiB"
     return f"{number / 2**20:.0f} MiB" if number < 2**30 else f"{number / 2**30:.1f} GiB"
 
 
 def many(number: int, noun: str) -> str:
-    """A number with its noun: `1 trial`, `2 trials`, `2 near misses`."""
+    """Format a number with its noun: `1 trial`, `2 trials`, `2 near misses`."""
     plural = "es" if noun.endswith("s") else "s"
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"
 
 
 def score_below(score: float, threshold: float) -> str:
-    """A score that is below a threshold, with as many digits as show it: `0.25`, but 0.4996 is not `0.50`."""
+    """Format a score below a threshold with as many digits as needed to show that: `0.25`, but 0.4996 is not `0.50`."""
     texts = (f"{score:.{digits}f}" for digits in range(2, 16))
     return next((text for text in texts if float(text) < threshold), repr(score))
 
@@ -113,12 +113,12 @@ UNKNOWN = "unknown"
 
 
 def exact_price(usd: float | None) -> str:
-    """Dollars with four digits; `unknown` where no price is known."""
+    """Format dollars with four digits; `unknown` if no price is known."""
     return UNKNOWN if usd is None else f"${usd:.4f}"
 
 
 def price(usd: float | None) -> str:
-    """Dollars, as exactly as they tell something: `$0.0123`, `$4.56`, `$1234`; `unknown` where no price is known."""
+    """Format dollars with significant digits only: `$0.0123`, `$4.56`, `$1234`; `unknown` if no price is known."""
     if usd is None:
         return UNKNOWN
     if usd < 1:
@@ -127,7 +127,7 @@ def price(usd: float | None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """As narrow as a time can be: `0:08`, `2:05`, `1:04:10`."""
+    """Format a time as briefly as possible: `0:08`, `2:05`, `1:04:10`."""
     minutes, rest = divmod(round(min(seconds, MOST_SECONDS)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

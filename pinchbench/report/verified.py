@@ -1,4 +1,4 @@
-"""What `verify` has found, as lines for a terminal and as JSON."""
+"""Format what `verify` found, as lines for a terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def lines(one: Verified) -> Iterator[str]:
-    """A line for the run, and one for each thing that differs or has no digest."""
+    """Yield a line for the run, and one for each difference or missing digest."""
     yield f"{one.state.value:<10}  {one.run}"
     match one.state:
         case State.VERIFIED:
@@ -27,7 +27,7 @@ def lines(one: Verified) -> Iterator[str]:
 
 
 def row(one: Verified) -> dict[str, object]:
-    """The object of `--json`."""
+    """Return the object for `--json`."""
     if one.state is State.UNREADABLE:
         return {"run": one.run, "state": one.state.value, "problem": one.problem}
     values = asdict(one)

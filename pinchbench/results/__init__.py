@@ -1,1 +1,1 @@
-"""The files of a run: the journal, what is derived from it, and where they lie."""
+"""The files of a run: the journal, the values derived from it, and their paths."""

@@ -1,7 +1,8 @@
 """Which infrastructure failures an agent may have caused itself (pure).
 
-An agent runs with the rights of its user: without a sandbox it can kill its guardian, itself or the gateway, and damage its
-session store. A trial that it fails this way has no score, so an agent could leave out of the mean what it can't solve.
+An agent runs with the rights of its user: without a sandbox it can kill its guardian, itself or the gateway, and damage
+its session store. A trial that fails this way has no score, so an agent could exclude from the mean the tasks that it
+can't solve.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.results.run_state import TrialState
 
 FEWEST_ATTEMPTS = 2  # one failure may be chance
-NEARBY_S = 600.0  # at a concurrency of 1 nothing overlaps: the trials before and after then tell of the machine
+NEARBY_S = 600.0  # at a concurrency of 1 no trials overlap: the trials before and after then show the machine's state
 LOCAL = frozenset(
     {
         Reason.KILLED_BY_SIGNAL,
@@ -49,22 +50,22 @@ store looks like an error of the provider."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Spans:
-    """When some attempts ran; `starts` and `ends` are sorted apart from each other."""
+    """The times at which some attempts ran; `starts` and `ends` are sorted independently of each other."""
 
     starts: list[float]
     ends: list[float]
 
     def number(self, start: float, end: float) -> int:
-        """How many of them overlap this time."""
+        """Return how many of the attempts overlap the given time span."""
         return bisect_right(self.starts, end) - bisect_left(self.ends, start)
 
 
 def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozenset[TrialKey]:
-    """The trials whose infrastructure failures the agent may have caused.
+    """Return the trials whose infrastructure failures the agent may have caused.
 
-    Such a trial was attempted at least twice, and each attempt that ended by itself failed for a reason of `LOCAL` or
-    `SHARED`, while, or within ten minutes of when, another trial's attempt worked. Attempts may fail for different reasons:
-    an agent need not do the same thing twice. A `SHARED` failure counts only if no other trial had one of that kind then.
+    Such a trial was attempted at least twice, and each attempt that ended by itself failed for a reason in `LOCAL` or
+    `SHARED` while another trial's attempt worked, or within ten minutes of it. The reasons may differ: an agent need
+    not do the same thing twice. A `SHARED` failure counts only if no other trial failed for that reason at that time.
     """
     suspects = {key: trial.ended for key, trial in attempts.items() if _is_suspect(trial.ended)}
     if not suspects:
@@ -74,7 +75,7 @@ def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozens
     shared = {reason: _spans(one for one in everything if one.reason is reason) for reason in SHARED}
 
     def is_alone(ended: tuple[Outcome, ...]) -> bool:
-        """Whether what failed worked for others then. A suspect has no valid attempt of its own."""
+        """Whether other trials worked when these attempts failed. A suspect has no valid attempt of its own."""
         for one in ended:
             start, end = one.started_at - NEARBY_S, one.ended_at + NEARBY_S
             if not valid.number(start, end):

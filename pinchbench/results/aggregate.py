@@ -1,4 +1,4 @@
-"""Outcomes and grades into the aggregate: the seed's keys first, then ours (pure)."""
+"""Build the aggregate from outcomes and grades: PinchBench's own keys first, then ours (pure)."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from pinchbench.results.records import RunFinished
     from pinchbench.results.run_state import Session, TrialState
 
-NOT_GRADED = "not_graded"  # beside the names of `Ungraded`: nobody has graded the trial yet
+NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
-ELSEWHERE = ("key", "files")  # the key stands around an entry, and the digests of files belong to the journal
+ELSEWHERE = ("key", "files")  # the key is the entry's key in its parent, and the files' digests belong to the journal
 OF_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name not in ELSEWHERE)
 OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSEWHERE)
 NO_LIMITS = Limits()
@@ -84,23 +84,25 @@ def aggregate(
 ) -> Aggregate:
     """Build the aggregate of a run.
 
-    `plan` gives the order of the tasks and categories, whatever finished first. `tasks` has one entry a task, with the
-    six keys of PinchBench's own runner; of several repetitions it holds the first one's
-    workspace, the mean execution time, and the status `success` only when all succeeded. `runs` lists each.
+    `plan` determines the order of tasks and categories, regardless of what finished first. `tasks` has one entry per
+    task, with the six keys of PinchBench's own runner; for several repetitions it holds the workspace of the first, the
+    mean execution time, and the status `success` only if all succeeded. `runs` lists each repetition.
 
-    Every planned trial has a score, and so a part in the mean, or is counted in the `left_out` beside that mean:
-    `not_run`; `prerequisite_missing`, when it was not begun for that; `infrastructure`, when it failed for infrastructure
-    reasons or was interrupted, whatever its grade; or `ungraded`. `categories` holds the category of each task id.
+    Every planned trial either has a score, and so contributes to the mean, or is counted in the `left_out` beside that
+    mean: `not_run`; `prerequisite_missing`, if it was not started for that reason; `infrastructure`, if it failed for
+    infrastructure reasons or was interrupted, whatever its grade; or `ungraded`. `categories` maps task ids to
+    categories.
 
-    `grades` holds of each trial the grade that counts; `graded` all that were ever given, if they are known: `judge`
-    tells what they have cost, as that money was spent. Its trials, models and prompt versions are those that count.
-    `cost_usd` is null when no price was named for any call; `calls_without_cost` are those for which none was.
+    `grades` holds the grade that counts for each trial; `graded` holds all grades ever given, if known: `judge` reports
+    the cost of all of them, since that money was spent. Its trials, models and prompt versions are those of the grades
+    that count. `cost_usd` is null if no call had a price; `calls_without_cost` is the number of calls without one.
 
-    `attempts` holds all attempts at each trial, `attempt_grades` what each of them was graded, by its number: `retries`
-    tells what trying again has done to the score, and what the attempts that do not count have used.
+    `attempts` holds all attempts at each trial, and `attempt_grades` the grade of each attempt by its number: `retries`
+    reports how retrying changed the score, and what the attempts that do not count used.
 
-    `caused_by_agent` are the trials whose infrastructure failures the agent may have caused. They are among those that are
-    left out, and `possibly_caused_by_agent` lists them, with the score if each counted as 0 (null where there are none).
+    `caused_by_agent` are the trials whose infrastructure failures the agent may have caused. They are among the
+    excluded trials; `possibly_caused_by_agent` lists them, with the score if each counted as 0 (null if there are
+    none).
     """
     by_task: dict[str, list[_Trial]] = {key.task_id: [] for key in plan}
     for outcome in sorted(outcomes, key=lambda one: one.key):
@@ -116,7 +118,7 @@ def aggregate(
     named = dict.fromkeys(task.category for task in tasks if task.category is not None)
     totals = _totals(tasks)
     usage = _usage(trial.outcome.usage for trial in trials)
-    says_known = journal is not UNSET  # results of older releases keep their bytes
+    says_known = journal is not UNSET  # result files of older releases keep their bytes
     return Aggregate(
         model=model,
         run_id=run_id,
@@ -147,7 +149,7 @@ def aggregate(
 
 
 def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> Counts:
-    """How many trials came to what. `left_out` are those that are not valid."""
+    """Count the trials by how they ended. `left_out` are those that are not valid."""
     reasons = Counter(outcome.reason for outcome in outcomes)
     statuses = Counter(outcome.status for outcome in outcomes)
     return Counts(
@@ -172,12 +174,12 @@ class _Trial:
 
     @property
     def score(self) -> float | None:
-        """The number that goes into means, in 0-1. One that failed for infrastructure reasons has none."""
+        """The score that goes into means, in 0-1; None if the trial failed for infrastructure reasons."""
         return trial_score(self.outcome, self.grade)
 
     @property
     def ungraded(self) -> str | None:
-        """Why a trial that counts has no score; None for the others."""
+        """Why a valid trial has no score; None for all others."""
         if not self.outcome.reason.counts or self.score is not None:
             return None
         if self.grade is None:
@@ -186,7 +188,7 @@ class _Trial:
 
     @property
     def automated_alone(self) -> float | None:
-        """The automated part of a hybrid grade that has no score for want of a judge's."""
+        """The automated part of a hybrid grade that has no score because the judge's part is missing."""
         grade = self.grade
         if self.ungraded is None or grade is None or grade.grading_type is not GradingType.HYBRID:
             return None
@@ -195,7 +197,7 @@ class _Trial:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Task:
-    """The trials of a task that have ended, by repetition, of those that were planned."""
+    """A task's planned trials that have ended, by repetition."""
 
     task_id: str
     category: str | None
@@ -208,7 +210,7 @@ class _Task:
 
     @property
     def scores_if_zero(self) -> list[float]:
-        """The scores, and a 0 for each failure that the agent may have caused."""
+        """The scores, plus a 0 for each failure that the agent may have caused."""
         return self.scores + [0.0 for trial in self.trials if trial.caused_by_agent]
 
     @property
@@ -223,7 +225,7 @@ class _Task:
 
     @property
     def grading_type(self) -> GradingType | None:
-        """That of the latest grade: a task may have been changed before it was graded again."""
+        """The type in the latest grade: a task may have changed before it was regraded."""
         given = [trial.grade for trial in self.trials if trial.grade is not None]
         return max(given, key=lambda grade: (grade.graded_at, grade.key)).grading_type if given else None
 
@@ -269,7 +271,7 @@ def _trial_result(trial: _Trial, *, says_known: bool) -> TrialEntry:
 
 
 def _totals(tasks: Sequence[_Task]) -> Totals:
-    """The mean over tasks, and beside it what it leaves out."""
+    """Return the mean over tasks and the counts of the trials it excludes."""
     left_out = [task.left_out for task in tasks]
     return Totals(
         score=estimate([task.scores for task in tasks]),
@@ -318,7 +320,7 @@ def _pass(tasks: Sequence[_Task], threshold: float) -> PassRates:
 
 
 def _automated_only(tasks: Sequence[_Task]) -> AutomatedOnly:
-    """What is known of hybrid trials that wait for a judge: no score, so in no other mean."""
+    """Return what the checks found for hybrid trials that wait for a judge; without a score, no other mean has them."""
     alone = [[trial.automated_alone for trial in task.trials] for task in tasks]
     known = [scores for task in alone if (scores := [score for score in task if score is not None])]
     return AutomatedOnly(
@@ -333,9 +335,9 @@ def _retries(
     attempts: Mapping[TrialKey, TrialState],
     grades: Mapping[tuple[TrialKey, int], Grade],
 ) -> Retries:
-    """What trying again has done: the score of the first attempts alone stands beside that of those that count.
+    """Compare the score of the first attempts alone with the score of the attempts that count.
 
-    `recovered` are trials whose first attempt was invalid, and a later one is not.
+    `recovered` are trials whose first attempt was invalid and a later one valid.
     """
     ended = {key: trial.ended for key, trial in attempts.items()}
     others = [one for trial in attempts.values() for one in trial.outcomes if one is not trial.counting]
@@ -359,9 +361,9 @@ def _retries(
 
 
 def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> JudgeTotals | None:
-    """What judging cost, apart from what the agents used. None when no judge was asked.
+    """Return what judging cost, apart from what the agents used; None if no judge was asked.
 
-    Whether a price was named is known of a grade, not of each of its calls.
+    Whether a price is known is recorded per grade, not per call.
     """
     counting = _judged(grades)
     asked = _judged(sorted(graded, key=lambda grade: (grade.key, grade.graded_at))) or counting
@@ -382,7 +384,7 @@ def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> JudgeTotals | No
 
 
 def _judged(grades: Iterable[Grade]) -> list[JudgeGrade]:
-    """The parts of those grades about which a judge was asked."""
+    """Return the judges' parts of those grades for which a judge was asked."""
     parts = (grade.judge for grade in grades)
     return [part for part in parts if part is not None and part.ungraded not in NOBODY_WAS_ASKED]
 

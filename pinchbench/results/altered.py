@@ -1,4 +1,4 @@
-"""What of a run's journal, run.json and evidence is not as it was written."""
+"""Detect changes to a run's journal, run.json and evidence since they were written."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 def refuse_altered(files: RunFiles, attempts: Container[AttemptKey] | None = None) -> None:
-    """Raise AlteredRunError when the journal, run.json, or the evidence of these attempts (all) is not as it was written.
+    """Raise AlteredRunError if the journal, run.json or evidence was changed after it was written.
 
-    Evidence that is missing or was added is not a reason: a trial without its evidence gets no other grade.
-    Blocks. Raises ResultsError when the run can't be read.
+    `attempts` restricts the check of evidence to these attempts; None means all. Missing or added files are no reason
+    to refuse: a trial without its evidence is not regraded.
+    Blocks. Raises ResultsError if the run can't be read.
     """
     journal = read_journal(files.journal)
     found = [
@@ -41,9 +42,9 @@ def refuse_altered(files: RunFiles, attempts: Container[AttemptKey] | None = Non
 def changed_evidence(
     files: RunFiles, journal: Journal, attempts: Container[AttemptKey] | None = None, *, strictly: bool = True
 ) -> Iterator[str]:
-    """Say which files of these attempts (all) are not as they were written. Blocks.
+    """Report which evidence files were changed; `attempts` None means those of all attempts. Blocks.
 
-    `strictly` also says which are missing or were added.
+    With `strictly`, missing and added files are reported too.
     """
     for which, outcome in final_outcomes(journal).items():
         if outcome.files is not None and (attempts is None or which in attempts):
@@ -63,7 +64,7 @@ def _evidence(files: RunFiles, which: AttemptKey) -> Evidence:
 
 
 def final_outcomes(journal: Journal) -> dict[AttemptKey, Outcome]:
-    """The outcomes of attempts whose evidence nobody writes to any more: they ended, and were not made again since."""
+    """Return the outcomes whose evidence is final: the attempt ended and was not made again since."""
     found: dict[AttemptKey, Outcome] = {}
     for record in journal.records:
         match record:
@@ -77,7 +78,7 @@ def final_outcomes(journal: Journal) -> dict[AttemptKey, Outcome]:
 
 
 def final_grades(journal: Journal) -> dict[AttemptKey, Grade]:
-    """The latest grade of each attempt, without those that a later `regrade` may have been about to replace."""
+    """Return the latest grade of each attempt, except those that a later `regrade` may have been about to replace."""
     found: dict[AttemptKey, Grade] = {}
     for record in journal.records:
         match record:
@@ -91,14 +92,14 @@ def final_grades(journal: Journal) -> dict[AttemptKey, Grade]:
 
 
 def reply_digests(journal: Journal) -> list[tuple[AttemptKey, str]]:
-    """The files with judges' replies: each keeps its own, also when its grade was superseded."""
+    """Return the files with judges' replies: each attempt keeps its own, even if its grade was superseded."""
     given = [one.grade for one in journal.records if isinstance(one, GradeGiven)]
     named = [((one.key, one.attempt), one.judge.replies_digest) for one in given if one.judge is not None]
     return [(which, digest) for which, digest in dict.fromkeys(named) if digest]
 
 
 def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
-    """Say whether run.json is as it was written, as far as the journal has its digest. Blocks."""
+    """Report whether run.json was changed, if the journal has its digest. Blocks."""
     if journal.state.started is None or not journal.state.started.run_json:
         return
     try:
@@ -111,10 +112,10 @@ def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
 
 
 def changed_result(files: RunFiles, journal: Journal, data: Aggregate) -> Iterator[str]:
-    """Say what of the result file does not follow from the journal, which gives `data`. Blocks.
+    """Report which parts of the result file do not follow from the journal, whose aggregate is `data`. Blocks.
 
-    One that is not there is no difference: the runner died before it wrote it, and `resume` does. Nor is one that names
-    an earlier record of the journal as the last: the run went on, and its runner died.
+    A missing result file is not a difference: the runner died before writing it, and `resume` writes it. Neither is one
+    that names an earlier record of the journal as the last: the run was continued and its runner died.
     """
     try:
         found = msgspec.json.decode(files.aggregate.read_bytes(), type=dict[str, object])
@@ -133,6 +134,6 @@ def changed_result(files: RunFiles, journal: Journal, data: Aggregate) -> Iterat
         yield f"{files.aggregate} is of another journal, or the journal has lost its end"
     elif number == journal.length:
         expected = msgspec.json.decode(msgspec.json.encode(data))
-        # keys that only a later release writes are no difference
+        # keys that only a later release writes are not differences
         for key in (key for key, value in found.items() if key not in expected or value != expected[key]):
             yield f"{files.aggregate} is not what the journal gives: {key}"

@@ -1,8 +1,8 @@
-"""The numbers and digests that chain the lines of a journal, so that a change of any of them is noticed (pure).
+"""The numbers and digests that chain the lines of a journal, so that a change to any of them is detected (pure).
 
-A line ends in its number and a digest over the digest of the line before and its own bytes. Nothing in it is secret:
-whoever rewrites all lines from a changed one on makes a chain that holds. Against that helps a copy of the last digest
-elsewhere, such as in the aggregate.
+A line ends with its number and a digest of the previous line's digest and its own bytes. Nothing in it is secret:
+rewriting all lines from the changed one on produces a valid chain. A copy of the last digest elsewhere, such as in the
+aggregate, protects against that.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ SEAL = re.compile(rb',"seq":([1-9][0-9]{0,14}),"chain":"([0-9a-f]{32})"\}\Z')
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """A place in a chain: the number of the line, counted from 1, and its digest. Number 0 is the place before all."""
+    """A position in a chain: a line's number, counted from 1, and its digest. Number 0 is before the first line."""
 
     number: int
     digest: str
 
 
 def first_link(before: bytes) -> Link:
-    """The place before the first line; `before` is the SHA-256 of all bytes that the file held when the chain began."""
+    """Return the position before the first line; `before` is the SHA-256 of the whole file when the chain began."""
     return Link(number=0, digest=before.hex()[:DIGEST_LENGTH])
 
 
 def seal(line: bytes, last: Link) -> tuple[bytes, Link]:
-    """Return a line with its number and digest, and its place. The line is a JSON object with members, without a newline."""
+    """Return a line with its number and digest added, and its position.
+
+    The line is a non-empty JSON object without a newline.
+    """
     numbered = line[:-1] + b',"seq":%d' % (last.number + 1)
     digest = _digest(last.digest, numbered)
     return numbered + b',"chain":"%s"}' % digest.encode(), Link(number=last.number + 1, digest=digest)
@@ -41,21 +44,21 @@ def seal(line: bytes, last: Link) -> tuple[bytes, Link]:
 
 @dataclass(slots=True)
 class Chain:
-    """Checks the lines of a journal in their order.
+    """Checks the lines of a journal in order.
 
     Attributes:
-        last: the place of the last line that has one; None as long as no line had.
-        digests: of the place before the first line that has one, and of each line from there on.
+        last: the position of the last chained line; None until there is one.
+        digests: the digest of the position before the first chained line, and of each line from there on.
     """
 
     last: Link | None = None
     digests: list[str] = field(default_factory=list)
 
     def check(self, line: bytes, before: Callable[[], bytes]) -> str:
-        """Say what is wrong with a line that has no newline; empty when it is as it was written.
+        """Return what is wrong with a line, given without its newline; empty if it is as it was written.
 
-        `before` gives what `first_link` needs; it is called once, at the first line that has a number. The lines before
-        that one are those of an older release, and can't be checked one by one.
+        `before` returns the argument for `first_link`; it is called once, at the first chained line. The lines before
+        that one were written by an older release and can't be checked individually.
         """
         found = SEAL.search(line)
         if found is None:

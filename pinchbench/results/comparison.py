@@ -1,4 +1,4 @@
-"""Two sides paired by task, and what their difference says (pure)."""
+"""Compare two sides paired by task (pure)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Unpaired(StrEnum):
-    """Why a task has no part in a comparison."""
+    """Why a task is excluded from a comparison."""
 
     ONLY_A = "only_a"
     ONLY_B = "only_b"
@@ -29,7 +29,7 @@ class Unpaired(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the data say."""
+    """The conclusion that the data support."""
 
     A_BETTER = "a_better"
     B_BETTER = "b_better"
@@ -50,7 +50,7 @@ class PairedSide:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairedTask:
-    """One task as both sides did it. `flipped` is 1 where only B passed, -1 where only A did, else 0."""
+    """One task as both sides ran it."""
 
     task_id: str
     category: str
@@ -62,7 +62,7 @@ class PairedTask:
 
     @property
     def flipped(self) -> int:
-        """Whether a model's passing is another's failing."""
+        """1 if only B passed, -1 if only A passed, else 0."""
         return int(self.passed_b) - int(self.passed_a)
 
 
@@ -78,7 +78,7 @@ class PairedCategory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unlike:
-    """A setting in which the sides differ though their numbers depend on it."""
+    """A setting that affects the numbers and differs between the sides."""
 
     setting: str
     a: str
@@ -87,11 +87,11 @@ class Unlike:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """B against A, the baseline.
+    """B compared with A, the baseline.
 
-    `p` is that of the test, adjusted by Holm's method where several sides were compared. `tasks` begin with the biggest
-    difference. `unpaired` names the tasks without a part in any number. A task is passed from a mean score of
-    `threshold` on.
+    `p` is the p-value of the test, adjusted by Holm's method if several sides were compared. `tasks` are sorted by the
+    size of the difference, largest first. `unpaired` lists the tasks that are excluded from every number. A task is
+    passed from a mean score of `threshold` on.
     """
 
     a: Side
@@ -110,7 +110,7 @@ class Comparison:
 
 
 def compare(sides: Sequence[Side], *, seed: int = SEED) -> tuple[Comparison, ...]:
-    """Compare each further side with the first. The same sides and seed give the same."""
+    """Compare each further side with the first. The same sides and seed give the same result."""
     a, *others = sides
     paired = [_pair(a, b) for b in others]
     differences = [difference_of(_scores(tasks), seed=seed) for tasks, _ in paired]
@@ -150,7 +150,7 @@ def _comparison(
 
 
 def verdict_of(difference: Difference, p: float | None) -> Verdict:
-    """Say what the data tell: a difference only where the interval leaves 0 out and the test agrees."""
+    """Return the conclusion: a difference only if the interval excludes 0 and the test agrees."""
     if difference.mean is None:
         return Verdict.NOTHING_PAIRED
     if p is None or difference.low is None or difference.high is None:
@@ -225,7 +225,7 @@ def _category(name: str, tasks: Iterable[PairedTask], threshold: float, seed: in
 
 
 def _unlike(a: Side, b: Side) -> tuple[Unlike, ...]:
-    """Where one side does not know a setting, as runs of earlier releases don't, nothing can be said of it."""
+    """Return the settings that differ, except those that one side does not know, as in runs of earlier releases."""
     return tuple(
         Unlike(setting=name, a=a.settings[name], b=b.settings[name])
         for name in a.settings

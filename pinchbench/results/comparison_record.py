@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def record(comparisons: Sequence[Comparison], *, seed: int) -> dict[str, object]:
-    """Build what `compare --json` prints. All differences are B - A; null is what can't be said, never a number."""
+    """Build what `compare --json` prints. All differences are B - A; null stands for an unknown value."""
     return {
         "schema": 1,
         "baseline": _side(comparisons[0].a),

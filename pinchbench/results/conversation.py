@@ -1,4 +1,4 @@
-"""A transcript as a conversation: who said what, which tools were called and what they answered."""
+"""Read a transcript as a conversation: messages, tool calls and tool results by role."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from pinchbench.results.transcript_lines import Event
 
-MAX_LINE_BYTES = 32 * 1024 * 1024  # a longer line is told by its beginning
+MAX_LINE_BYTES = 32 * 1024 * 1024  # a longer line is truncated
 SHOWN_BYTES = 1000
 
 
 class Role(StrEnum):
-    """Who speaks. `NOTE` is a line that is no record, kept as it stands."""
+    """The sender of a message. `NOTE` is a line that is not a valid record, kept verbatim."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -43,7 +43,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """A tool that the model called. `arguments` are an object in JSON, whatever the model made up."""
+    """A tool call by the model. `arguments` is JSON, whatever the model wrote."""
 
     id: str
     name: str
@@ -54,10 +54,10 @@ class ToolCall:
 class Message:
     """One message of a session, in the order of the transcript.
 
-    `at` is in seconds since the epoch (UTC), None where the transcript does not say. `thinking` is the model's own
-    reasoning, where the provider gives it. Of a model's message, `usage` is that of the call, `model` its
+    `at` is in seconds since the epoch (UTC), None if the transcript has no time. `thinking` is the model's own
+    reasoning, if the provider returns it. For a model's message, `usage` is that of the call, `model` its
     `provider/model`, `stop` its stop reason and `error` the provider's error. A tool's message answers `call_id`.
-    `session` numbers the sessions of the transcript from 1; a session of its own begins where a turn asks for one.
+    `session` numbers the sessions of the transcript from 1; a new session begins where a turn asks for one.
     """
 
     role: Role
@@ -90,9 +90,9 @@ class _Sessions:
 
 
 def read_conversation(transcript: Path) -> tuple[Message, ...]:
-    """Read a `transcript.jsonl`, whatever state it is in. Blocks. A transcript that is not there has no messages.
+    """Read a `transcript.jsonl`, even if damaged. Blocks. A missing transcript has no messages.
 
-    Raises ResultsError when it can't be read.
+    Raises ResultsError if it can't be read.
     """
     try:
         with transcript.open("rb") as file:
@@ -109,12 +109,12 @@ def _events(file: BinaryIO) -> Iterator[Event]:
             yield from parse_line(line).events
             continue
         yield {"raw": line[:SHOWN_BYTES].decode("utf-8", "replace"), "parse_error": "too long to be shown"}
-        while line and not line.endswith(b"\n"):  # the rest of it
+        while line and not line.endswith(b"\n"):  # the rest of the line
             line = file.readline(MAX_LINE_BYTES)
 
 
 def conversation(events: Iterable[Event]) -> Iterator[Message]:
-    """The messages among the events of a transcript; what OpenClaw only keeps for itself is left out. Pure."""
+    """Yield the messages among the events of a transcript, without OpenClaw's internal ones. Pure."""
     sessions = _Sessions()
     for event in events:
         if "raw" in event and "parse_error" in event:
@@ -166,10 +166,10 @@ def _assistant(message: Mapping[str, object], at: float | None, session: int) ->
 
 def _call(part: Mapping[str, object]) -> ToolCall:
     arguments = part.get("arguments")
-    if isinstance(arguments, str):  # some providers give the text that the model wrote
+    if isinstance(arguments, str):  # some providers return the text that the model wrote
         try:
             arguments = msgspec.json.decode(arguments)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):  # a half of a surrogate pair can't be decoded
+        except (msgspec.DecodeError, UnicodeError, RecursionError):  # an unpaired surrogate can't be decoded
             arguments = {"text": writable(str(arguments))}
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"value": arguments}

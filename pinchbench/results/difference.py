@@ -1,4 +1,4 @@
-"""How far two lists of scores lie apart, paired by task, and what it would take to tell (pure)."""
+"""Estimate the difference of two sets of scores paired by task, and the data needed to detect it (pure)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 POWER = 0.8
-FEWEST_TASKS = 6  # with five, even differences that all point one way have p = 2/2⁵ = 0.06
-EXACT_TASKS = 18  # that differ: 2¹⁷ ways to turn their signs take a few milliseconds, each task more doubles it
-FLIPS = 20_000  # for more tasks: a p of 0.05 is told within 0.003
-FLIPS_AT_ONCE = 1_000_000  # 8 MB a table, whatever the number of tasks
-DRAWS = 10_000_000  # of one test that deals trials out: a second
-FEWEST_DEALS = 999  # whatever the number of trials: a p of 0.05 is told within 0.014
-NOTICEABLE = 0.02  # a variation below it counts in part only when tasks that vary are counted
-ENOUGH_VARY = 8  # tasks, from which on Student's interval can be relied on
+FEWEST_TASKS = 6  # with five, even differences of the same sign give p = 2/2⁵ = 0.06
+EXACT_TASKS = 18  # with a difference: 2¹⁷ combinations of signs take a few milliseconds, each further task doubles that
+FLIPS = 20_000  # for more tasks: estimates a p of 0.05 within 0.003
+FLIPS_AT_ONCE = 1_000_000  # 8 MB per array, whatever the number of tasks
+DRAWS = 10_000_000  # in one test that permutes trials: takes a second
+FEWEST_DEALS = 999  # whatever the number of trials: estimates a p of 0.05 within 0.014
+NOTICEABLE = 0.02  # a task that varies by less counts only partly as one that varies
+ENOUGH_VARY = 8  # tasks, from which on Student's interval is reliable
 MOST_TASKS = 100_000
 
-# COVERAGE: how often the nominal 95 % interval of a difference holds the true one, in %, by simulation (3 000 pairs
+# COVERAGE: how often the nominal 95 % interval of a difference contains the true one, in %, by simulation (3 000 pairs
 # each; the ranges are over 1, 3 and 5 repetitions). A/A: the same model twice; A/B: B is worse by 0.1, on some tasks
-# more than on others. tests/bench/calibration.py has the kinds of scores, and measures anew.
+# more than on others. tests/bench/calibration.py defines the kinds of scores and repeats the measurement.
 #
 #   scores                                6 tasks      10 tasks    20 tasks    40 tasks
 #   beta-like around 0.6           A/A   95.4-96.8    94.8-95.5   95.1-95.4   94.7-95.3
@@ -46,28 +46,28 @@ MOST_TASKS = 100_000
 #   60 % always 1, others between  A/A   99.6-99.9    99.0-99.5   96.6-97.0   95.1-95.5
 #                                  A/B   96.7-97.2    94.6-94.9   93.7-95.1   94.8-95.6
 #
-# Student's interval alone covers 63-96 % (A/B, six tasks) and 78-97 % (ten) of the last four kinds. What it misses is a
-# rare difference that has not come among few tasks: nothing in scores that are all 1 tells the next task from these. So
-# where few tasks vary the interval widens towards Wilson's for a proportion of which nothing has been seen, and it
-# reaches further towards a long tail. What stays too wide: with one repetition of six tasks that are passed or failed a
-# difference has thirteen values, and where two models hardly ever differ an interval that allows for it holds 0 nearly
-# always.
+# Student's interval alone covers 63-96 % (A/B, six tasks) and 78-97 % (ten) of the last four kinds. It misses a rare
+# difference that has not occurred among few tasks: scores that are all 1 give no information about other tasks. So
+# where few tasks vary, the interval is widened towards Wilson's for a proportion with no observed events, and it is
+# extended further towards a long tail. It remains too wide in two cases: with one repetition of six tasks that are
+# passed or failed a difference has only thirteen possible values, and where two models hardly ever differ an interval
+# that allows for rare differences nearly always contains 0.
 #
-# A/A is called different in at most 5.2 % of pairs of any kind (the interval must leave out 0, and the test agree). That
-# holds for unequal numbers of repetitions too, thanks to the test: for one against five of 40 tasks alike at 0.97 the
-# interval alone leaves out 0 in 13 %, as would the turning of signs.
+# A/A is called different in at most 5.2 % of pairs of any kind (the interval must exclude 0, and the test agree). The
+# test ensures this for unequal numbers of repetitions too: for one against five of 40 tasks alike at 0.97 the interval
+# alone excludes 0 in 13 %, as would a sign-flip test.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pair:
-    """The scores of one task's trials, each in 0-1, at least one a side."""
+    """The scores of one task's trials, each in 0-1, at least one per side."""
 
     a: tuple[float, ...]
     b: tuple[float, ...]
 
     @property
     def difference(self) -> float:
-        """B's mean less A's, in -1 to 1; 0 where rounding alone tells them apart."""
+        """B's mean minus A's, in -1 to 1; 0 if they differ only by rounding."""
         difference = fsum(self.b) / len(self.b) - fsum(self.a) / len(self.a)
         return difference if abs(difference) > ROUNDING else 0.0
 
@@ -76,8 +76,8 @@ class Pair:
 class Difference:
     """The mean difference B - A over `tasks` tasks, its 95 % interval, and the `p` of a permutation test.
 
-    In -1 to 1, `low <= mean <= high`. None where there is nothing to say it from: no task; for the interval, a single
-    one; for the test, fewer than six. `is_exact` tells whether all permutations were tried, not a sample.
+    In -1 to 1, `low <= mean <= high`. None if there are too few tasks: none for the mean, one for the interval, fewer
+    than six for the test. `is_exact` is true if all permutations were evaluated, not a sample.
     """
 
     mean: float | None = None
@@ -90,12 +90,16 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Needed:
-    """What would tell a difference of the size seen with a power of 80 % at α = 5 %.
+    """The data needed to detect a difference of the observed size with a power of 80 % at α = 5 %.
 
-    `repetitions` of each of the tasks there are; None where no number does, or where their scatter isn't known because
-    no task was repeated. `tasks`, with as many repetitions as there are now (`at_repetitions`, the harmonic mean over
-    both sides). `detectable` is the smallest difference that the data as they are would tell with that power; None for
-    too few tasks for a test.
+    Attributes:
+        detectable: the smallest difference that the present data would detect with that power; None with too few tasks
+            for a test.
+        repetitions: how many repetitions of each present task are needed; None if no number suffices, or if the
+            variance between repetitions is unknown because no task was repeated.
+        tasks: how many tasks are needed with the present number of repetitions.
+        at_repetitions: the present number of repetitions, as the harmonic mean over both sides.
+        is_scatter_known: whether the variance between repetitions is known on both sides.
     """
 
     detectable: float | None = None
@@ -106,14 +110,15 @@ class Needed:
 
 
 def difference_of(pairs: Sequence[Pair], *, seed: int = SEED, flips: int = FLIPS) -> Difference:
-    """Compare two sides over tasks like these: each task weighs the same, however often it was run.
+    """Compare two sides over the population of tasks: each task has the same weight, however often it was run.
 
     Tasks are the random units, as in the interval of a single run (`statistics.estimate`): both the interval and the
-    test speak of all the tasks that these might have been drawn from. The scatter of repetitions is part of how much the
-    tasks' differences scatter, whatever their numbers, so more repetitions narrow the interval only so far. To speak of
-    exactly these tasks would make it narrower and let a suite of six decide what it can't decide.
+    test are about all the tasks that these might have been drawn from. The variance between repetitions is part of the
+    variance of the tasks' differences, whatever their numbers, so more repetitions narrow the interval only so far.
+    Inference about exactly these tasks would give a narrower interval and let a suite of six tasks support conclusions
+    that it can't.
 
-    The order of tasks and repetitions changes nothing; the sides swapped give the mirrored result.
+    The order of tasks and repetitions makes no difference; swapping the sides gives the mirrored result.
     """
     differences = sorted((pair.difference for pair in pairs), key=lambda one: (abs(one), one))
     if not differences:
@@ -134,11 +139,11 @@ def difference_of(pairs: Sequence[Pair], *, seed: int = SEED, flips: int = FLIPS
 
 
 def needed(pairs: Sequence[Pair]) -> Needed:
-    """Reckon what it would take to tell a difference of the size seen.
+    """Estimate the data needed to detect a difference of the observed size.
 
-    The variance of the mean difference is (between + within/n)/T: `between`, how much the tasks' true differences
-    scatter, is left of the variance of those seen once the repetitions' part is taken off; `within` is the variance
-    of a trial of A and one of B. n repetitions can only take off the second part.
+    The variance of the mean difference is (between + within/n)/T. `between` is the variance of the tasks' true
+    differences: that of the observed ones minus the repetitions' part. `within` is the variance of a trial of A plus
+    that of a trial of B. n repetitions reduce only the second part.
     """
     if len(pairs) < 2:  # noqa: PLR2004 - one task has no scatter
         return Needed()
@@ -148,10 +153,10 @@ def needed(pairs: Sequence[Pair]) -> Needed:
     within_a, within_b = _pooled([pair.a for pair in pairs]), _pooled([pair.b for pair in pairs])
     enough = None
     if within_a is not None and within_b is not None and tasks >= FEWEST_TASKS:
-        # a task with one trial says nothing of its scatter: it is taken to be that of the others
+        # a task with one trial gives no variance: it is assumed to be that of the others
         part = fsum(within_a / len(pair.a) + within_b / len(pair.b) for pair in pairs) / tasks
         between = max(0.0, _variance(differences) - part)
-        # what is left for chance once room is made for tasks unlike those seen, which repetitions don't show
+        # the part of the interval that allows for tasks unlike those seen, which repetitions don't reduce
         unseen = _most_unseen(differences, tasks) / student_t(tasks - 1)
         allowed = tasks * ((mean / _told_errors(tasks)) ** 2 - unseen**2) - between
         enough = max(1, ceil((within_a + within_b) / allowed - ROUNDING)) if allowed > 0 else None
@@ -165,7 +170,7 @@ def needed(pairs: Sequence[Pair]) -> Needed:
 
 
 def holm(values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Adjust the p of several comparisons by Holm's method; those without a p are no comparisons."""
+    """Adjust the p of several comparisons by Holm's method; those without a p are not counted as comparisons."""
     order = sorted((value, place) for place, value in enumerate(values) if value is not None)
     adjusted: list[float | None] = [None] * len(values)
     largest = 0.0
@@ -176,9 +181,9 @@ def holm(values: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def _half_width(differences: Sequence[float], tasks: int = 0) -> float:
-    """Half the interval: Student's for the differences, widened where too few of them vary to tell how much they can.
+    """Return half the width of the interval: Student's, widened if too few differences vary to estimate their variance.
 
-    With `tasks`, for so many that are like these.
+    With `tasks`, for that many tasks like these.
     """
     tasks = tasks or len(differences)
     square = student_t(tasks - 1) ** 2 * _variance(differences) / tasks
@@ -186,47 +191,47 @@ def _half_width(differences: Sequence[float], tasks: int = 0) -> float:
 
 
 def _most_unseen(differences: Sequence[float], tasks: int) -> float:
-    # most are 0, or all are the same without being 0
+    # either most differences are 0, or all are the same and not 0
     return max(_unseen(differences, tasks, centre) for centre in (0.0, median(differences)))
 
 
 def _unseen(differences: Sequence[float], tasks: int, centre: float) -> float:
-    """What to add for tasks to come that are not like these, most of which lie at `centre`."""
+    """Return what to add for future tasks that are unlike these, most of which lie at `centre`."""
     away = [abs(one - centre) for one in differences]
     varying = fsum(min(1.0, one / NOTICEABLE) for one in away) * tasks / len(differences)
     unknown = max(0.0, 1.0 - varying / min(tasks - 1, ENOUGH_VARY))
-    # the next one may lie as far away as others do, or, if hardly one does yet, as far as there is
+    # the next one may lie as far away as others do, or, if hardly any does yet, as far as the range allows
     size = max(1.0 / (1.0 + varying), *away)
-    # as far as Wilson's interval reaches for something that did not happen in any of so many tasks
+    # as far as Wilson's interval extends for an event that occurred in none of so many tasks
     return unknown * size * Z * Z / (tasks + Z * Z)
 
 
 def _skewed(differences: Sequence[float]) -> tuple[float, float]:
-    """What to add to the lower and to the upper half: the true mean lies further out where a long tail does.
+    """Return what to add to the lower and to the upper half, since the true mean lies further out towards a long tail.
 
-    Half of what Johnson's t for skewed values would shift the interval by, on that side alone: the whole of it, which
-    takes off the other side as much, covers 89-94 % of few tasks.
+    This is half of the shift that Johnson's t for skewed values would give, on that side alone: the full shift, which
+    also narrows the other side by as much, covers 89-94 % with few tasks.
     """
     tasks, mean, variance = len(differences), _mean(differences), _variance(differences)
     if variance < ROUNDING**2:
         return 0.0, 0.0
     error, t = sqrt(variance / tasks), student_t(tasks - 1)
-    # of the sample: both moments divided by the number of tasks
+    # sample moments: both divided by the number of tasks
     third = fsum((one - mean) ** 3 for one in differences) / tasks
     skewness = third / (variance * (tasks - 1) / tasks) ** 1.5
     shift = error * skewness * (1 + 2 * t * t) / (6 * sqrt(tasks))
-    most = t * error / 2  # beyond it the correction of few tasks makes up more than they tell
+    most = t * error / 2  # limits a correction that few tasks estimate badly
     further = min(most, abs(shift)) / 2
     return (further, 0.0) if shift < 0 else (0.0, further)
 
 
 def _test(pairs: Sequence[Pair], differences: Sequence[float], seed: int, flips: int) -> tuple[float, bool]:
-    """The p, and whether all permutations were tried.
+    """Return the p, and whether all permutations were evaluated.
 
-    Two models that are alike on each task might as well have had each other's scores. Of equally many trials a side the
-    difference then has either sign as often. Of one trial against five it has not: where most trials score 1, the side
-    with one seldom does worse, but then by far. So trials are dealt out anew there, and the larger p holds: turned signs
-    also reckon with the tasks' being unlike in which side is better.
+    If two models are equally good at each task, their scores are exchangeable. With equally many trials per side, the
+    difference then is positive as often as negative. With one trial against five it is not: where most trials score 1,
+    the side with one trial is seldom worse, but then by far. So trials are also permuted there, and the larger p is
+    used: flipped signs account for tasks that differ in which side is better.
     """
     turned = _sign_flip_test(differences, seed, flips)
     if all(len(pair.a) == len(pair.b) for pair in pairs):
@@ -235,7 +240,7 @@ def _test(pairs: Sequence[Pair], differences: Sequence[float], seed: int, flips:
 
 
 def _dealing_test(pairs: Sequence[Pair], seed: int, flips: int) -> float:
-    """How often each task's trials, dealt out to the sides at random, give a mean at least as far from 0."""
+    """Return how often a random assignment of each task's trials to the sides gives a mean at least as far from 0."""
     import numpy as np  # noqa: PLC0415 - 0.1 s that only a comparison needs
 
     seen = fsum(pair.difference for pair in pairs)
@@ -257,7 +262,7 @@ def _dealing_test(pairs: Sequence[Pair], seed: int, flips: int) -> float:
 
 
 def _sign_flip_test(differences: Sequence[float], seed: int, flips: int) -> tuple[float, bool]:
-    """How often signs turned at random give a mean at least as far from 0, and whether all ways were tried."""
+    """Return how often random signs give a mean at least as far from 0, and whether all combinations were evaluated."""
     sizes = [abs(one) for one in differences if one]  # sorted by size: the same draws for both orders of the sides
     if not sizes:
         return 1.0, True
@@ -270,7 +275,7 @@ def _sign_flip_test(differences: Sequence[float], seed: int, flips: int) -> tupl
 
 
 def _all_sums(sizes: Sequence[float]) -> NDArray[float64]:
-    """The sums of all sizes with either sign, the first always positive: the other half mirrors these."""
+    """Return the sums for all combinations of signs with the first positive: the other half mirrors these."""
     import numpy as np  # noqa: PLC0415 - 0.1 s that only a comparison needs
 
     sums = np.array([sizes[0]])
@@ -293,19 +298,19 @@ def _extreme_flips(sizes: Sequence[float], seen: float, seed: int, flips: int) -
 
 
 def _told_errors(tasks: int) -> float:
-    """How many standard errors a difference must be for a power of 80 %: t for the test, and t for the power."""
+    """Return how many standard errors a difference must be for a power of 80 %: t for the test plus t for the power."""
     z = NormalDist().inv_cdf(POWER)
     freedom = tasks - 1
     return student_t(freedom) + z + (z**3 + z) / (4 * freedom)
 
 
 def _detectable(differences: Sequence[float], tasks: int) -> float:
-    """The smallest mean that so many tasks like these would tell, each with as many repetitions as now."""
+    """Return the smallest mean that so many similar tasks would detect with the present number of repetitions."""
     return _told_errors(tasks) * _half_width(differences, tasks) / student_t(tasks - 1)
 
 
 def _tasks_needed(differences: Sequence[float]) -> int | None:
-    """The fewest tasks that would tell the difference; None beyond reason."""
+    """Return the fewest tasks that would detect the difference; None above `MOST_TASKS`."""
     size = abs(_mean(differences))
     numbers = range(FEWEST_TASKS, MOST_TASKS + 1)
     place = bisect_left(numbers, True, key=lambda tasks: _detectable(differences, tasks) <= size)
@@ -313,7 +318,7 @@ def _tasks_needed(differences: Sequence[float]) -> int | None:
 
 
 def _pooled(tasks: Sequence[Sequence[float]]) -> float | None:
-    """The variance of a trial within its task, over the tasks that were repeated; None if none was."""
+    """Return the variance of a trial within its task, pooled over the repeated tasks; None if there are none."""
     repeated = [scores for scores in tasks if len(scores) > 1]
     freedom = sum(len(scores) - 1 for scores in repeated)
     return fsum(_variance(scores) * (len(scores) - 1) for scores in repeated) / freedom if freedom else None

@@ -1,4 +1,4 @@
-"""The files that an attempt leaves beside the journal, and the digests by which a change of them is noticed."""
+"""The files that an attempt leaves beside the journal, and the digests by which changes to them are detected."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """The files a trial leaves: what its processes wrote, its transcript and workspace, and what its check printed."""
+    """The files of an attempt: its processes' output, its transcript and workspace, and its check's output."""
 
     folder: Path
 
     @property
     def of_agent(self) -> tuple[Path, ...]:
-        """What is final when the attempt has ended."""
+        """The files that are final when the attempt has ended."""
         return (self.stdout, self.stderr, self.gateway_log, self.transcript, self.workspace)
 
     @property
     def stdout(self) -> Path:
-        """What OpenClaw wrote to stdout, all turns."""
+        """OpenClaw's stdout, of all turns."""
         return self.folder / "stdout.log"
 
     @property
     def stderr(self) -> Path:
-        """What OpenClaw wrote to stderr, all turns."""
+        """OpenClaw's stderr, of all turns."""
         return self.folder / "stderr.log"
 
     @property
     def gateway_log(self) -> Path:
-        """What the gateway's log says of this trial; only where there is a gateway of the run's own."""
+        """The part of the gateway's log about this trial; only if the run has its own gateway."""
         return self.folder / "gateway.log"
 
     @property
     def transcript(self) -> Path:
-        """The events of all sessions, one JSON object a line, as OpenClaw stored them."""
+        """The events of all sessions, one JSON object per line, as OpenClaw stored them."""
         return self.folder / "transcript.jsonl"
 
     @property
@@ -53,16 +53,19 @@ class Evidence:
 
     @property
     def check_log(self) -> Path:
-        """What the task's check printed when the trial was graded last."""
+        """The output of the task's check when the trial was last graded."""
         return self.folder / "check.log"
 
     def judge_replies(self, digest: str) -> Path:
-        """What a judge has answered, by the file's SHA-256: of every grading, as an earlier one's grade may count."""
+        """A judge's replies, by the file's SHA-256. Kept for every grading, since an earlier one's grade may count."""
         return self.folder / f"judge-{digest[:16]}.json"
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a regular file, in hexadecimal digits. Blocks. Raises OSError, also for what is no such file."""
+    """Return the SHA-256 of a regular file in hexadecimal. Blocks.
+
+    Raises OSError if it can't be read or is not a regular file.
+    """
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -72,7 +75,7 @@ def file_digest(path: Path) -> str:
 
 
 def digests_of(paths: Iterable[Path]) -> dict[str, str]:
-    """The digests of those of these files that are there and can be read, by their names. Blocks."""
+    """Return the digests of those files that exist and can be read, by file name. Blocks."""
     found: dict[str, str] = {}
     for path in paths:
         with suppress(OSError):
@@ -81,7 +84,7 @@ def digests_of(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def changed_files(paths: Iterable[Path], stated: Mapping[str, str], *, strictly: bool = True) -> Iterator[str]:
-    """Say of each of these files that it was changed or can't be read; `strictly` also that it is missing or was added.
+    """Report each file that was changed or can't be read; with `strictly` also each that is missing or was added.
 
     Blocks.
     """

@@ -1,4 +1,4 @@
-"""run.json: what was asked of a run and what ran it, written once."""
+"""run.json: a run's settings, versions and tasks, written once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A task as it was run. `timeout_s` is its limit, the multiplier put in."""
+    """A task as it was run. `timeout_s` is its limit, including the multiplier."""
 
     digest: str
     category: str
@@ -27,7 +27,7 @@ class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a run that its readers use, with their types; the others are `resume`'s to check."""
+    """The types of those options of a run that its readers use; `resume` checks the others."""
 
     model: str
     suite: str = ""
@@ -38,11 +38,11 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a reader needs to know what the numbers of a run are numbers of. Holds no keys.
+    """What was asked of a run and what ran it. Holds no keys.
 
-    `config` holds the options by name, `versions` the releases of everything that took part, `tasks` the tasks by
-    id, `plan` every trial in order as id and repetition. `timezone` is the agents' (a name for `TZ`, empty where none is
-    known). `created_at` is in seconds since the epoch (UTC).
+    `config` holds the options by name, `versions` the releases of all programs involved, `tasks` the tasks by id,
+    `plan` every trial in order as id and repetition. `timezone` is the agents' (a value for `TZ`, empty if unknown).
+    `created_at` is in seconds since the epoch (UTC).
     """
 
     run_id: str
@@ -57,7 +57,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str = ""
 
     def __post_init__(self) -> None:
-        """Check what other files and folders are found by; what ValueError says is part of `read_facts`' sentence."""
+        """Check the fields that locate other files; a ValueError's message becomes part of `read_facts`' error."""
         if Path(self.run_id).name != self.run_id or self.run_id in ("", ".."):
             raise ValueError("its run_id is no name")
         if not isinstance(folder := self.suite.get("folder"), str) or not folder:
@@ -70,12 +70,12 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def keys(self) -> tuple[TrialKey, ...]:
-        """The plan."""
+        """The trials of the plan, in order."""
         return tuple(TrialKey(task_id=task_id, repetition=repetition) for task_id, repetition in self.plan)
 
 
 def as_resumed(facts: RunFacts, resumed: Sequence[RunResumed]) -> RunFacts:
-    """The facts of a run as they are after it was resumed: what changed then holds for what is run from there on."""
+    """Return the facts of a run after it was resumed: the changes hold for what is run from then on."""
     for record in resumed:
         facts = msgspec.structs.replace(
             facts, config=record.config, versions=record.versions, tasks={**facts.tasks, **record.tasks}
@@ -84,14 +84,17 @@ def as_resumed(facts: RunFacts, resumed: Sequence[RunResumed]) -> RunFacts:
 
 
 def read_facts(path: Path) -> RunFacts:
-    """Read a run.json; keys of other releases are ignored. Blocks. Raises ResultsError, with its place, when it is none."""
+    """Read a run.json; keys of other releases are ignored. Blocks.
+
+    Raises ResultsError if it is not a valid run.json, naming the line.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
     try:
         return msgspec.json.decode(data, type=RunFacts)
-    except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 are a ValueError of another kind
+    except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
         what = f"{_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
         raise ResultsError(
             f"{path}{what}. This file is written once, when a run begins, and describes the run: put back a copy of it,"
@@ -100,7 +103,7 @@ def read_facts(path: Path) -> RunFacts:
 
 
 def _place(data: bytes, said: str) -> str:
-    """The line in which the decoder met what it complains of; nothing where it names a key."""
+    """Return the line at which the decoder failed; empty if its message names a key."""
     if "truncated" in said:
         before = data.rstrip()
     elif at := re.search(r"\(byte (\d+)\)", said):

@@ -1,4 +1,4 @@
-"""A run that somebody else writes, followed by its journal: records as they come, retold as events."""
+"""Follow a run that another process writes: read its journal as it grows and turn the records into events."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ if TYPE_CHECKING:
     from pinchbench.results.records import Record
     from pinchbench.results.store import RunFiles
 
-READ_BYTES = MAX_RECORD_BYTES  # at once
-NO_LIMIT_S = 0.0  # of a task that run.json does not know
+READ_BYTES = MAX_RECORD_BYTES  # per read
+NO_LIMIT_S = 0.0  # for a task that run.json does not contain
 
 
 class JournalTail:
-    """Reads what a growing journal holds beyond what was read before. Changes nothing, holds nothing open."""
+    """Reads what was appended to a growing journal since the last read. Changes nothing and keeps no file open."""
 
     def __init__(self, path: Path) -> None:
-        """Read nothing yet."""
+        """Create a tail at the start of the file; nothing is read yet."""
         self._path = path
         self._at = 0
-        self._seen: set[int] = set()  # lines since a runner began, as the journal's reader has it
+        self._seen: set[int] = set()  # lines since a runner started, as in `read_lines`
 
     def read(self) -> list[Record]:
-        """The whole records that have come, perhaps not all of them; empty when there are none. Blocks.
+        """Return whole records that were appended, perhaps not all of them; empty if there are none. Blocks.
 
-        What is no record is left out: `read_journal` names it, in the end. Raises ResultsError when the file can't be
-        read.
+        Invalid records are skipped: `read_journal` reports them later. Raises ResultsError if the file can't be read.
         """
         try:
             with self._path.open("rb") as file:
                 size = file.seek(0, 2)
-                # a writer whose disk is full cuts off what it has not acknowledged; what was told of it stays told
+                # a writer whose disk is full truncates what it has not acknowledged; events already emitted for it are
+                # not withdrawn
                 self._at = min(self._at, size)
                 file.seek(self._at)
                 data = file.read(READ_BYTES)
@@ -72,7 +72,7 @@ class JournalTail:
             raise ResultsError(f"The journal {self._path} can't be read: {error.strerror}.") from error
         end = data.rfind(b"\n") + 1
         if not end and len(data) == READ_BYTES:
-            end = len(data)  # too long for a record: what follows is found again behind its end
+            end = len(data)  # too long for a record: reading continues after its end
         self._at += end
         return list(self._records(data[:end]))
 
@@ -81,7 +81,7 @@ class JournalTail:
             whole = line.strip(b"\0")
             if not whole:
                 continue
-            with suppress(ValueError):  # torn, or of another release
+            with suppress(ValueError):  # torn, or written by another release
                 record = decode(whole)
                 if type(record) in RUNNERS:
                     self._seen.clear()
@@ -91,21 +91,21 @@ class JournalTail:
 
 
 class FollowedRun:
-    """The events of a run that another process makes, out of its files."""
+    """The events of a run that another process executes, read from its files."""
 
     def __init__(self, files: RunFiles) -> None:
-        """Read what was asked of the run. Blocks. Raises ResultsError when there is no such run."""
+        """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
         self._tail = JournalTail(files.journal)
         self._retelling = Retelling(read_facts(files.provenance), files)
         self._has_begun = False
 
     @property
     def facts(self) -> RunFacts:
-        """What holds of the run by now."""
+        """The facts of the run, including resumptions read so far."""
         return self._retelling.facts
 
     def read(self) -> list[Event]:
-        """What has happened since the last call, all of it. Blocks. Raises ResultsError when the journal can't be read."""
+        """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
         now = time.time()
         events: list[Event] = [] if self._has_begun else [self._retelling.begin(now)]
         self._has_begun = True
@@ -116,23 +116,23 @@ class FollowedRun:
 
 
 class Retelling:
-    """Records into the events that the runner told when it wrote them (pure).
+    """Converts records to the events that the runner emitted when it wrote them (pure).
 
-    Running agents write nothing to the journal: of what they do, and use, their ends tell.
+    Running agents write nothing to the journal: their activity and usage are known only when they end.
     """
 
     def __init__(self, facts: RunFacts, files: RunFiles) -> None:
-        """`facts` are those of run.json."""
+        """Initialise from the facts in run.json."""
         self.facts = facts
         self._files = files
         self._state = RunState()
 
     def begin(self, now: float) -> RunBegan:
-        """How the run began, or goes on, with what is left of it. `now` is in seconds since the epoch."""
+        """Return how the run began, or was resumed, and what is left of it. `now` is in seconds since the epoch."""
         return self._began(self.facts.created_at, now)
 
     def tell(self, record: Record, now: float) -> Iterator[Event]:
-        """The events of a record that is read now."""
+        """Yield the events of a record that was just read."""
         self._state.apply(record)
         match record:
             case TrialStarted(key=key, slot=slot, attempt=attempt, at=at):
@@ -159,7 +159,7 @@ class Retelling:
         planned = [key for key in self.facts.keys if key.task_id not in gone]
         left = self._state.left(planned).keys
         ahead = [TrialAhead(key=key, timeout_s=self._limit_s(key)) for key in left]
-        # about as the runner starts them: the repetitions one after another, the longest first
+        # approximately the runner's order: by repetition, then the longest first
         ahead.sort(key=lambda one: (one.key.repetition, -one.timeout_s))
         config = self.facts.config
         return RunBegan(

@@ -1,4 +1,4 @@
-"""How long the rest of a run will take, and how sure that is (pure)."""
+"""Forecast how long the rest of a run will take, with bounds (pure)."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-RESAMPLES = 200  # puts the bounds within some per cent of their width, in some milliseconds
-SEED = 20_250_601  # any number will do, as long as it stays: the same state gives the same forecast
-SHARE = 0.8  # of the resamples between the two bounds
-MIN_TOOK_S = 0.1  # a ratio of less is the clock's
-TOLD = 3  # trials that must have come to their end where no earlier run tells: of fewer, nothing honest can be said
-SIMULATED = 250  # trials at the end that are given to slots one by one; those before keep all slots busy anyway
+RESAMPLES = 200  # estimates the bounds within some per cent of their width, in some milliseconds
+SEED = 20_250_601  # arbitrary but fixed: the same state gives the same forecast
+SHARE = 0.8  # of the resamples that lie between the two bounds
+MIN_TOOK_S = 0.1  # ratios below this are clock noise
+TOLD = 3  # trials that must have ended if there is no earlier run: fewer are not enough for a forecast
+SIMULATED = 250  # trials at the end that are assigned to slots one by one; those before keep all slots busy anyway
 
-# Times beside what was expected (or beside the limit, which says less) are taken as lognormal. What is known before the
-# first has ended, as so many trials' worth of data:
+# Ratios of actual to expected time (or to the limit, which is less informative) are assumed to be lognormal. The prior,
+# expressed in numbers of trials:
 SPREAD = 0.6  # standard deviation of the logarithm
 SPREAD_WORTH = 3.0
-SHIFT_WORTH = 2.0  # that the expected times of earlier runs are right; that limits are says nothing
-TASK_SHARE = 0.5  # of the variance that is the task's, while no task has been repeated
-WORTH = 0.5  # of a trial for the mean: those that come are not drawn as those that have been
-ROUNDS = 8  # of putting in what trials would have taken that are cut off, by their limit or by now
+SHIFT_WORTH = 2.0  # for the mean, if earlier runs give the expected time; a limit counts for nothing
+TASK_SHARE = 0.5  # of the variance is between tasks, as long as no task has been repeated
+WORTH = 0.5  # of a trial, for the mean: future trials are not drawn like past ones
+ROUNDS = 8  # of imputing the time of censored trials: those cut off by their limit or still running
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timed:
-    """A trial that has come to its end, or runs: what it took so far, in seconds, set-up included.
+    """A trial that has ended or is running, with its time so far in seconds, including set-up.
 
-    `is_cut`: it would have taken longer, because it still runs or has run into its limit.
+    `is_cut`: it would have taken longer, because it is still running or reached its limit.
     """
 
     task_id: str
@@ -49,7 +49,7 @@ class Timed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A trial that is still to be started."""
+    """A trial that has not started yet."""
 
     task_id: str
     timeout_s: float
@@ -58,7 +58,7 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """Where a run stands: `waiting` in the order in which they will be started, on `slots` at once."""
+    """The state of a run: `waiting` is in the order of starting, on `slots` at once."""
 
     ended: Sequence[Timed]
     running: Sequence[Timed]
@@ -68,7 +68,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """How many seconds it takes until the last agent has ended: the median, and where it lies in 4 of 5 cases."""
+    """Seconds until the last agent ends: the median, and the bounds of the middle 80 %."""
 
     median_s: float
     low_s: float
@@ -76,11 +76,11 @@ class Forecast:
 
 
 def forecast(question: Question) -> Forecast | None:
-    """How long the rest of a run will take; None while there is nothing honest to say.
+    """Forecast how long the rest of a run will take; None while there is too little data.
 
-    Trials take what was expected of them, times a factor of their own and one of their task, both as scattered as what
-    has ended so far shows; never more than their limits. Trials that still run are known to take longer than they have. What
-    retries and grading will add is in no forecast.
+    A trial takes its expected time, multiplied by one random factor of its own and one of its task. The variances of
+    both come from the trials that have ended; no trial exceeds its limit. Running trials are known to take longer than
+    they have so far. Future retries and grading are not included.
     """
     if question.slots < 1 or not (question.running or question.waiting):
         return None
@@ -89,7 +89,7 @@ def forecast(question: Question) -> Forecast | None:
     has_history = has_history or any(one.expected_s is not None for one in question.waiting)
     if not has_history and sum(not one.is_cut for one in question.ended) < TOLD:
         return None
-    import numpy as np  # noqa: PLC0415 - a view that draws nothing must not wait for it
+    import numpy as np  # noqa: PLC0415 - a view without a forecast must not wait for it
 
     source = np.random.default_rng(SEED)
     model = _fit(known, has_history=has_history)
@@ -103,14 +103,14 @@ def forecast(question: Question) -> Forecast | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Model:
-    """What is known of the logarithms of the ratios: their mean and how well it is known, and their spread."""
+    """The distribution of the logarithms of the ratios: their mean, how certain it is, and their spread."""
 
     mean: float
-    worth: float  # how many trials the mean rests on
+    worth: float  # how many trials the mean is based on
     spread: float
     spread_worth: float
     task_share: float
-    by_task: Mapping[str, tuple[int, float]]  # how many of a task, and their mean
+    by_task: Mapping[str, tuple[int, float]]  # number of trials of a task, and their mean
 
 
 def _base_s(one: Timed | Waiting) -> float:
@@ -122,7 +122,7 @@ def _ratio(one: Timed) -> float:
 
 
 def _fit(known: Sequence[Timed], *, has_history: bool) -> _Model:
-    """Fit to what has ended, with what still runs as cut off: the first to end are the short ones, and not all."""
+    """Fit to the ended trials, with running ones as censored: those that end first are the short ones."""
     seen = [(one, _ratio(one)) for one in known]
     whole = [ratio for one, ratio in seen if not one.is_cut]
     prior_worth = SHIFT_WORTH if has_history else 0.0
@@ -146,7 +146,7 @@ def _fit(known: Sequence[Timed], *, has_history: bool) -> _Model:
         mean = sum(values) / worth if worth else 0.0
         squares = sum((value - mean) ** 2 for value in values) + prior_worth * mean**2 + surplus
         variance = (squares + SPREAD_WORTH * SPREAD**2) / (max(0, len(values) - 1) + SPREAD_WORTH)
-    # what is put in for those that are cut off tells little of its own
+    # imputed values of censored trials carry little information of their own
     ended = len(whole)
     return _Model(
         mean=mean,
@@ -159,15 +159,15 @@ def _fit(known: Sequence[Timed], *, has_history: bool) -> _Model:
 
 
 def _beyond(cut: float) -> tuple[float, float]:
-    """Mean and variance of a standard normal value of which is known that it lies beyond `cut`."""
-    if cut > 6:  # noqa: PLR2004 - where the tail is no number any more
+    """Return mean and variance of a standard normal value that is known to exceed `cut`."""
+    if cut > 6:  # noqa: PLR2004 - beyond it the tail probability underflows
         return cut + 1 / cut, 0.0
     hazard = _NORMAL.pdf(cut) / (1 - _NORMAL.cdf(cut))
     return hazard, max(0.0, 1 + cut * hazard - hazard**2)
 
 
 def _task_share(tasks: Mapping[str, Sequence[float]], variance: float) -> float:
-    """How much of the variance is between tasks, by those that were run more than once."""
+    """Return the share of the variance that is between tasks, from the tasks that were run more than once."""
     repeated = [found for found in tasks.values() if len(found) > 1]
     freedom = sum(len(found) - 1 for found in repeated)
     if not freedom or variance <= 0:
@@ -178,7 +178,7 @@ def _task_share(tasks: Mapping[str, Sequence[float]], variance: float) -> float:
 
 
 class _Draws:
-    """Times of trials, one for each resample. All of one task share its factor."""
+    """Draws times of trials, one for each resample. All trials of a task share its factor."""
 
     def __init__(self, model: _Model, source: Generator) -> None:
         import numpy as np  # noqa: PLC0415 - as above
@@ -196,7 +196,7 @@ class _Draws:
         self._tasks: dict[str, NDArray[float64]] = {}
 
     def _of_task(self, task_id: str) -> NDArray[float64]:
-        """The logarithm of a task's factor, the mean included."""
+        """Draw the logarithm of a task's factor, including the mean."""
         if task_id not in self._tasks:
             number, found = self._model.by_task.get(task_id, (0, 0.0))
             share = self._model.task_share
@@ -206,12 +206,12 @@ class _Draws:
         return self._tasks[task_id]
 
     def of_waiting(self, one: Waiting) -> NDArray[float64]:
-        """Seconds from its start to its end."""
+        """Draw the seconds from a waiting trial's start to its end."""
         logs = self._of_task(one.task_id) + self._own * self._source.standard_normal(RESAMPLES)
         return self._minimum(_base_s(one) * self._exp(logs), one.timeout_s)
 
     def of_running(self, one: Timed) -> NDArray[float64]:
-        """Seconds from now to its end, of which is known that it has not come yet."""
+        """Draw the seconds from now to a running trial's end, given that it has not ended yet."""
         import numpy as np  # noqa: PLC0415 - as above
 
         middle = self._of_task(one.task_id)
@@ -227,16 +227,16 @@ class _Draws:
 def _makespans(
     left: Sequence[NDArray[float64]], waiting: Sequence[NDArray[float64]], *, slots: int, free: int
 ) -> NDArray[float64]:
-    """When the last slot is done, for each resample, when free slots take what waits in its order.
+    """Return, for each resample, when the last slot finishes if free slots take the waiting trials in order.
 
-    `free` is how many may run at once from now on; more may still be running.
+    `free` is how many trials may run at once from now on; more may still be running.
     """
     import numpy as np  # noqa: PLC0415 - as above
 
     busy = np.zeros((RESAMPLES, slots))
     for place, one in enumerate(left):
         busy[:, place] = one
-    if slots > free:  # those that end last are not followed by others
+    if slots > free:  # no trial follows those that end last
         busy.sort(axis=1)
     ends = busy[:, free:].max(axis=1, initial=0.0)
     busy = busy[:, :free]
@@ -244,7 +244,7 @@ def _makespans(
     early, late = waiting[: max(0, len(waiting) - SIMULATED)], waiting[max(0, len(waiting) - SIMULATED) :]
     if early:
         level = (busy.sum(axis=1) + sum(early)) / free
-        # whoever is busy beyond that level is left so
+        # slots that are busy beyond that level stay so
         busy = np.maximum(busy, level[:, None])
     for one in late:
         first = busy.argmin(axis=1)

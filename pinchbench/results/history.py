@@ -1,4 +1,4 @@
-"""How long trials took before: what the newest journals of an output folder tell, read within bounds."""
+"""How long trials took in earlier runs: read from the newest journals of an output folder, within bounds."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
-# Enough for a median, little enough that the start of a run does not wait for the reading.
+# Enough for a median, few enough not to delay the start of a run.
 MAX_RUNS = 10  # of the model, and as many of other models
 MAX_BYTES = 4 * 1024 * 1024  # of all journals together: some thousand trials, read in some 25 ms
-OF_WHAT_IS_LEFT = 2  # a journal gets half of the bytes that are left, so that a long one leaves room for earlier runs
-MAX_LINE_BYTES = 64 * 1024  # a longer line tells nothing here
-RUN = re.compile(r".+_[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")  # its folder: a slug, and an id as `new_run_id` makes it
-OUTCOME = b'{"type":"outcome"'  # what the line of an outcome begins with
+OF_WHAT_IS_LEFT = 2  # a journal gets half of the bytes left, so that a long one leaves room for earlier runs
+MAX_LINE_BYTES = 64 * 1024  # longer lines are ignored
+RUN = re.compile(r".+_[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")  # a run's folder: a slug, and an id as `new_run_id` makes it
+OUTCOME = b'{"type":"outcome"'  # how an outcome's line begins
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PastTrial:
-    """How long an attempt took that came to its end: its set-up and the agent, in seconds.
+    """The time of an attempt that ended by itself: its set-up and its agent, in seconds.
 
-    One that timed out would have taken longer. `digest` is that of the task as it was then.
+    One that timed out would have taken longer. `digest` is that of the task at the time.
     """
 
     task_id: str
@@ -41,7 +41,7 @@ class PastTrial:
 
 
 class _Timed(msgspec.Struct, frozen=True, kw_only=True):
-    """What of an outcome says how long it took."""
+    """The fields of an outcome about its duration."""
 
     key: TrialKey
     reason: Reason
@@ -63,11 +63,11 @@ _decoder = msgspec.json.Decoder(_Line)
 def past_trials(
     output_dir: Path, *, slug: str, task_ids: Collection[str], is_alike: Callable[[str], bool] = lambda _: True
 ) -> tuple[PastTrial, ...]:
-    """The trials of these tasks in the newest runs of a model, and in those of others where it has not run them all.
+    """Return the trials of these tasks in a model's newest runs, then other models' trials of tasks it has not run.
 
-    `slug` is the model's name in the names of its runs; `is_alike` says by their slugs which others may stand in. Blocks,
-    but not for long: of many runs, or of a long journal, only the newest part is read. What can't be read is left out;
-    nothing is raised.
+    `slug` is the model's name in the names of its runs; `is_alike` decides by slug which other models may be used.
+    Blocks, but not for long: of many runs, or of a long journal, only the newest part is read. What can't be read is
+    skipped; raises nothing.
     """
     wanted = frozenset(task_ids)
     own: list[Path] = []
@@ -92,26 +92,26 @@ def past_trials(
 
 
 def _names(output_dir: Path) -> list[str]:
-    """The names of the runs, the newest first; of folders that are none as well, if they look like it."""
+    """Return the names of the runs, newest first, including other folders whose names match."""
     names: list[str] = []
     with suppress(OSError), os.scandir(output_dir) as entries:
         for entry in entries:
-            with suppress(OSError):  # of this one: the others are as good as before
+            with suppress(OSError):  # from this run; the others are still usable
                 if RUN.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                     names.append(entry.name)
     return sorted(names, key=lambda name: (name.rpartition("_")[2], name), reverse=True)
 
 
 def _lines(path: Path, limit_bytes: int) -> Iterator[bytes]:
-    """The last whole lines of a journal, and pieces of those that are too long."""
+    """Yield the last whole lines of a journal, and pieces of those that are too long."""
     try:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):
-            return  # opening a pipe would wait for a writer
+            return  # opening a named pipe would wait for a writer
         with path.open("rb") as file:
             if info.st_size > limit_bytes:
                 file.seek(info.st_size - limit_bytes)
-                yield file.readline(MAX_LINE_BYTES)  # torn by us: no record
+                yield file.readline(MAX_LINE_BYTES)  # the read starts inside this line: not a whole record
             while limit_bytes > 0 and (line := file.readline(MAX_LINE_BYTES)):
                 limit_bytes -= len(line)
                 yield line
@@ -120,20 +120,20 @@ def _lines(path: Path, limit_bytes: int) -> Iterator[bytes]:
 
 
 def _past(line: bytes, *, same_model: bool) -> PastTrial | None:
-    """What a line tells; None where that is nothing."""
+    """Return the trial in a line; None if there is none."""
     if not line.startswith(OUTCOME):
         return None
     try:
         outcome = _decoder.decode(line).outcome
     except (msgspec.DecodeError, RecursionError):
-        return None  # torn, or of another release; a line that holds more than one record is as rare
+        return None  # torn, or written by another release; lines with more than one record are as rare
     match outcome.reason.ending:
         case Ending.COMPLETED:
             agent_s = outcome.execution_time_s
         case Ending.TIMED_OUT:
             agent_s = max(outcome.execution_time_s, outcome.timeout_s)
         case _:
-            return None  # an agent that broke down early says nothing about how long the next one takes
+            return None  # an agent that failed early is no estimate of the next one's time
     took_s = outcome.setup_s + agent_s
     if not 0 <= took_s < math.inf:
         return None

@@ -1,4 +1,4 @@
-"""The journal: append-only truth of a run; a writer that loses nothing and a reader that survives anything."""
+"""The journal, the append-only record of a run: a writer that loses nothing and a reader that tolerates any damage."""
 
 from __future__ import annotations
 
@@ -33,22 +33,23 @@ if TYPE_CHECKING:
     from pinchbench.results.chain import Link
     from pinchbench.results.records import Record
 
-MAX_GROUP = 4096  # records that one fsync makes durable: of 16 producers at full speed, it then takes few per cent
+MAX_GROUP = 4096  # records that one fsync makes durable: with 16 producers at full speed, that costs a few per cent
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class JournalWriter:
-    """Appends records and makes them durable. A context manager that owns the open file; one writer a journal."""
+    """Appends records and makes them durable. A context manager that owns the open file; one writer per journal."""
 
     def __init__(self, path: Path, *, go_on: bool = False, takes_over: bool = False) -> None:
-        """Create the journal, or `go_on` with it where it exists: a runner can die before its first record.
+        """Create the journal, or with `go_on` continue it where it exists: a runner can die before its first record.
 
-        Raises ResultsError when it can't be opened, is there already, or another process writes it, and AlteredRunError
-        when what it holds is not what was written.
+        Raises:
+            ResultsError: if it can't be opened, already exists, or another process writes it.
+            AlteredRunError: if its contents were changed.
         """
         self._path = path
-        self._refusal = ""  # why nothing more is written
-        self._safe = self._end = 0  # bytes that were acknowledged, and that were written
+        self._refusal = ""  # why writing is refused from now on
+        self._safe = self._end = 0  # bytes acknowledged, and bytes written
         self._lock = LockFile(path.with_suffix(".lock"), takes_over=takes_over)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (0 if go_on else os.O_EXCL)
         try:
@@ -70,9 +71,9 @@ class JournalWriter:
             raise
 
     def _own(self) -> None:
-        """Take the lock that goes with the open file: the system lets go of it when this process ends, however.
+        """Lock the open file: the system releases the lock when this process ends, however it ends.
 
-        Where the file system has none, take the one that is a file.
+        If the file system has no locks, use a lock file.
         """
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -81,18 +82,18 @@ class JournalWriter:
         except OSError:
             self._lock.take()
         else:
-            # of a host that mounts the same folder without locks
+            # a runner on another host that mounts the same folder without locks
             self._lock.refuse_others(unseen=is_local(self._fd))
 
     def _end_torn_line(self) -> None:
-        """End a last line that was torn when its writer died, so that the next record has a line of its own."""
+        """End a line that was torn when its writer died, so that the next record starts a new line."""
         self._end = os.fstat(self._fd).st_size
         if self._end and os.pread(self._fd, 1, self._end - 1) != b"\n":
             self._write(b"\n")
         self._safe = self._end
 
     def _last_link(self) -> Link:
-        """Where the chain of what the file holds goes on. A journal of an older release has none: it begins here."""
+        """Return the last link of the file's chain. A journal of an older release has none: the chain begins here."""
         chain = Chain()
         if differences := [one.difference for one in read_lines(self._path, chain) if one.difference]:
             raise AlteredRunError.of(differences, run=self._path.parent)
@@ -108,16 +109,16 @@ class JournalWriter:
         """Close the file."""
         self._refusal = self._refusal or f"The journal {self._path} can't be written: it is closed."
         self._lock.release()
-        fd, self._fd = self._fd, -1  # the number may soon be another file's
-        with suppress(OSError):  # what was acknowledged is on the disk
+        fd, self._fd = self._fd, -1  # the number may soon belong to another file
+        with suppress(OSError):  # everything acknowledged is on the disk
             os.close(fd)
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write records and return when they are on the disk, where others find them. Blocks; costs one `fsync`.
+        """Write records and return when they are durable and visible to readers. Blocks; costs one `fsync`.
 
-        Raises ResultsError when they can't be written, a full disk above all, or when the journal is no longer in its
-        place: what was acknowledged before is safe. From then on nothing more is written, for a later success would
-        hide the hole; nor is an `fsync` retried, for the system may have dropped what it could not write.
+        Raises ResultsError if they can't be written, for example because the disk is full, or if the journal was moved
+        or replaced; what was acknowledged before is safe. From then on nothing more is written, since a later success
+        would hide the gap; nor is an `fsync` retried, since the system may have dropped what it could not write.
         """
         if self._refusal:
             raise ResultsError(self._refusal)
@@ -146,7 +147,7 @@ class JournalWriter:
         self._safe, self._link = self._end, link
 
     def _write(self, data: bytes) -> None:
-        """Write all of it; Python itself goes on after a signal."""
+        """Write all of it; Python itself retries after a signal."""
         rest = memoryview(data)
         while rest:
             written = os.write(self._fd, rest)
@@ -156,13 +157,13 @@ class JournalWriter:
             self._end += written
 
     def _take_back(self) -> None:
-        """Cut off what was not acknowledged, unless somebody else has written behind it. A torn tail is no harm."""
+        """Truncate what was not acknowledged, unless another process has appended to it. A torn tail is harmless."""
         with suppress(OSError):
             if os.fstat(self._fd).st_size == self._end:
                 os.ftruncate(self._fd, self._safe)
 
     def _check_owner(self) -> None:
-        """Raise ResultsError when somebody else has written the journal, or holds its lock."""
+        """Raise ResultsError if another process has written the journal or holds its lock."""
         if self._lock.is_lost:
             raise ResultsError(f"Another pinchbench-async has taken over the run {self._path.parent}.")
         if os.fstat(self._fd).st_size != self._end:
@@ -172,7 +173,7 @@ class JournalWriter:
             )
 
     def _check_place(self) -> None:
-        """Raise ResultsError when the open file is no longer the one that its path names."""
+        """Raise ResultsError if the path no longer names the open file."""
         held = os.fstat(self._fd)
         if not stat.S_ISREG(held.st_mode):
             raise ResultsError(f"The journal {self._path} is no regular file.")
@@ -199,10 +200,11 @@ async def write_records(
     append: Callable[[Sequence[Record]], None],
     written: Callable[[Record], None],
 ) -> None:
-    """Write everything the stream brings until its end; `written` hears of each record once it is on the disk.
+    """Write all records of the stream until its end; call `written` with each record once it is durable.
 
-    What has queued up meanwhile goes into one group. Owns the stream. Raises what `append` raises, which is a
-    journal's: it blocks, and is called in a thread. Run it where no signal cancels it: it ends when the senders have closed.
+    Records that queued up meanwhile are written as one group. Owns the stream. Raises what `append` raises; `append` is
+    a journal's, blocks, and is called in a thread. Run it where no signal cancels it: it ends when the senders have
+    closed.
     """
     with records:
         async for first in records:
@@ -219,11 +221,10 @@ async def write_records(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Journal:
-    """What a journal says: its whole records in order, the state that they give, and a sentence for every other line.
+    """The contents of a journal: its whole records in order, the resulting state, and a sentence for every other line.
 
-    `differences` name the lines that are not as they were written, or not where. `digests` are those of the chain:
-    the last is the journal's own, and the first is that of an older release's records, which have none. They are empty
-    where no line has one.
+    `differences` lists the lines that were changed or moved. `digests` are those of the chain: the last is the
+    journal's own, and the first covers an older release's records, which have none. They are empty if no line has one.
     """
 
     records: tuple[Record, ...]
@@ -239,10 +240,11 @@ class Journal:
 
 
 def read_journal(path: Path, *, created_at: float = inf) -> Journal:
-    """Read a journal in whatever state its writer's death left it. Blocks.
+    """Read a journal, in whatever state its writer left it. Blocks.
 
-    A torn last line, and whatever else is no record, is left out and named in `problems`, and so is a line that is
-    there twice; a whole record behind a torn one is kept. `created_at` is that of `RunState`. Raises ResultsError when the file can't be read at all.
+    A torn last line, any other invalid record and a repeated line are skipped and reported in `problems`; a whole
+    record after a torn one is kept. `created_at` is that of `RunState`. Raises ResultsError if the file can't be read
+    at all.
     """
     chain = Chain()
     lines = list(read_lines(path, chain))

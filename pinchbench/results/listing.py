@@ -1,4 +1,4 @@
-"""The runs of an output folder, each in short: what `history` lists."""
+"""The runs of an output folder in brief, as `history` lists them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.store import RunFiles
 
-PAUSE_S = 600.0  # between two trials: a longer one was a night's or a resumption's, not the run's own set-up
+PAUSE_S = 600.0  # between two trials: a longer pause was a night's or a resumption's, not the run's own set-up
 
 
 class State(StrEnum):
-    """How a run stands."""
+    """The state of a run."""
 
     COMPLETE = "complete"
     UNFINISHED = "unfinished"
@@ -41,15 +41,21 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listed:
-    """A run in short. Of one that is unreadable no more is known than `run_id`, `run` and the `problem`.
+    """A run in brief. For an unreadable one, only `run_id`, `run` and `problem` are known.
 
-    `run` is the name of its folder. `created_at` is in seconds since the epoch (UTC). `score` is as in the results file.
-    `planned` counts trials; `passed` those of its `score` that reach `pass_threshold`. Each planned trial is in the score
-    or counted in `left_out`, by why. `caused_by_agent` of those that count there as infrastructure failed for
-    reasons that the agent may have caused; with these as 0 the mean would be `score_if_zero`. `cost_usd` and `tokens` are the agents', `judge_cost_usd` is the judge's: None where
-    none was told. `agents_s` sums up the agents' own times; `duration_s` is how long the run was at work, pauses of ten
-    minutes and more left out. `stopped` says why the run ended itself early. `is_altered`: the
-    journal, run.json or the result file is not as it was written.
+    Attributes:
+        run: the name of its folder.
+        created_at: in seconds since the epoch (UTC).
+        score: as in the result file.
+        planned: how many trials were planned; each is in the score or counted in `left_out`, by reason.
+        passed: how many trials in `score` reach `pass_threshold`.
+        caused_by_agent: how many of the infrastructure failures in `left_out` the agent may have caused; with these as
+            0 the mean would be `score_if_zero`.
+        cost_usd: the agents' cost, as `tokens` are theirs, and `judge_cost_usd` the judge's; None if unknown.
+        agents_s: the sum of the agents' own times.
+        duration_s: how long the run was active, without pauses of ten minutes and more.
+        stopped: why the run ended itself early.
+        is_altered: whether the journal, run.json or the result file was changed.
     """
 
     run_id: str
@@ -82,10 +88,10 @@ class Listed:
 
 
 def past_runs(output_dir: Path, *, model: str = "") -> tuple[Listed, ...]:
-    """The runs of an output folder, the newest first. Blocks, in proportion to their trials.
+    """Return the runs of an output folder, newest first. Blocks, in proportion to their trials.
 
-    `model` chooses those of one model, or, where no run is of a model of that name, those whose model holds the text,
-    whatever its case. One that can't be read is listed with its `problem`, chosen by the name of its folder.
+    `model` selects the runs of that model, or, if there are none, those whose model contains the text, ignoring case. A
+    run that can't be read is listed with its `problem` and selected by the name of its folder.
     """
     found = [(files, _read_facts(files)) for files in runs_of(output_dir)]
     models = {str(facts.config["model"]) for _, facts in found if isinstance(facts, RunFacts)}
@@ -102,7 +108,7 @@ def _is_chosen(files: RunFiles, facts: RunFacts | str, model: str, *, exactly: b
 
 
 def _read_facts(files: RunFiles) -> RunFacts | str:
-    """What a run.json says, or why it can't be read."""
+    """Read a run.json, or return why it can't be read."""
     try:
         return read_facts(files.provenance)
     except ResultsError as error:
@@ -110,7 +116,7 @@ def _read_facts(files: RunFiles) -> RunFacts | str:
 
 
 def _listed(files: RunFiles, facts: RunFacts | str) -> Listed:
-    """A run in short, from its journal: what a resumption changed stands nowhere else, and nothing else is chained."""
+    """Return a run in brief, from its journal: only that contains a resumption's changes, and only it is chained."""
     if isinstance(facts, str):
         return _unreadable(files, facts)
     try:
@@ -172,7 +178,7 @@ def _state(data: Aggregate, *, unfinished: int, is_running: bool) -> State:
 
 
 def at_work_s(spans: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of these spans of time went on, shorter breaks than `PAUSE_S` included."""
+    """Return how long at least one of these time spans lasted, including breaks shorter than `PAUSE_S`."""
     total = 0.0
     end = float("-inf")
     for begin, until in sorted(spans):
@@ -184,6 +190,6 @@ def at_work_s(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def records(runs: Sequence[Listed]) -> list[dict[str, object]]:
-    """The runs for machines: every field of `Listed`, and nothing else."""
+    """Return the runs as JSON values: exactly the fields of `Listed`."""
     built: list[dict[str, object]] = msgspec.to_builtins(list(runs))
     return built

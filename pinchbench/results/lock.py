@@ -1,4 +1,4 @@
-"""A file that says who writes a journal, for file systems without locks of their own."""
+"""A lock file that identifies the writer of a journal, for file systems without locks of their own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 MAX_LOCK_BYTES = 4096
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PID_SPACE = Path("/proc/self/ns/pid")
-TAKE_OVERS = 3  # of locks of dead runners in a row: more than one means that others are after it as well
+TAKE_OVERS = 3  # of locks of dead runners in a row: more than one means that other processes compete for it
 
 
 class _Owner(msgspec.Struct, frozen=True, kw_only=True):
-    """A process, as far as another one can find out whether it lives. What a system does not tell is empty."""
+    """A process, with what others need to find out whether it is alive. Fields are empty if unknown to the system."""
 
     host: str
     pid: int
@@ -39,17 +39,17 @@ class _Owner(msgspec.Struct, frozen=True, kw_only=True):
         with suppress(OSError):
             boot = BOOT_ID.read_text(encoding="ascii").strip()
         with suppress(OSError):
-            space = str(PID_SPACE.readlink())  # containers share a boot, but not their pids
+            space = str(PID_SPACE.readlink())  # containers share the boot id, but not the pids
         return cls(
             host=os.uname().nodename, pid=os.getpid(), started=_started(os.getpid()) or "", boot=boot, space=space
         )
 
     def is_visible(self, own: _Owner) -> bool:
-        """Whether `own` can see all processes of the same host, container and boot as this one's."""
+        """Whether `own` can see all processes of this one's host, container and boot."""
         return (self.host, self.boot, self.space) == (own.host, own.boot, own.space)
 
     def is_gone(self, own: _Owner, *, unseen: bool) -> bool:
-        """Whether the process has surely ended, as seen from `own`; `unseen` says it where that can't be seen."""
+        """Whether the process has certainly ended, as seen from `own`; `unseen` is the answer if `own` can't see it."""
         if not self.is_visible(own):
             is_rebooted = self.host == own.host and self.boot and own.boot and self.boot != own.boot
             return bool(is_rebooted) or unseen
@@ -58,13 +58,13 @@ class _Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _started(pid: int) -> str | None:
-    """When a process was started, in the system's own count: empty where that can't be told, None when it is dead."""
+    """Return a process's start time as the system counts it: empty if unknown, None if it is dead."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return None
     except PermissionError:
-        pass  # somebody else's: it lives
+        pass  # another user's process: it is alive
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -73,20 +73,20 @@ def _started(pid: int) -> str | None:
 
 
 class LockFile:
-    """A lock that is a file. Whoever takes it releases it; that of a runner that has surely died is taken over.
+    """A lock that is a file. The process that takes it releases it; a dead runner's lock is taken over.
 
-    With `takes_over`, so is that of a runner that can't be seen from here: one of another host or container. If it is
-    alive, it notices before it writes again.
+    With `takes_over`, so is the lock of a runner on another host or in another container, whose state can't be seen. If
+    that runner is alive, it notices before its next write.
     """
 
     def __init__(self, path: Path, *, takes_over: bool = False) -> None:
-        """Take nothing yet."""
+        """Create the object; nothing is locked yet."""
         self._path = path
         self._takes_over = takes_over
         self._taken: tuple[int, int] | None = None
 
     def take(self) -> None:
-        """Make the file. Raises ResultsError when a runner that may be alive holds it, or it can't be made."""
+        """Create the file. Raises ResultsError if a runner that may be alive holds it, or if it can't be created."""
         for _ in range(TAKE_OVERS):
             self.refuse_others()
             try:
@@ -108,9 +108,9 @@ class LockFile:
         raise ResultsError(f"Another pinchbench-async is about to write the run {self._path.parent}.")
 
     def refuse_others(self, *, unseen: bool = False) -> None:
-        """Remove the file when its runner is dead. Raises ResultsError when that may be alive.
+        """Remove the file if its runner is dead. Raises ResultsError if it may be alive.
 
-        `unseen` says that a runner that can't be seen from here is dead.
+        With `unseen`, a runner that can't be seen from here is assumed to be dead.
         """
         try:
             fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -148,7 +148,7 @@ class LockFile:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the file is no longer the one that was taken; never where none was."""
+        """Whether the file is no longer the one that was created; False if none was."""
         if self._taken is None:
             return False
         try:
@@ -158,7 +158,7 @@ class LockFile:
         return (info.st_dev, info.st_ino) != self._taken
 
     def release(self) -> None:
-        """Remove the file, if it was taken and is still the same."""
+        """Remove the file, if it was created here and is still the same."""
         if self._taken is not None and not self.is_lost:
             with suppress(OSError):
                 self._path.unlink()
@@ -167,9 +167,9 @@ class LockFile:
 
 @contextmanager
 def held(journal: Path) -> Generator[None]:
-    """Keep every runner from writing a journal for as long as the block. Blocks for a moment.
+    """Keep every runner from writing a journal while the block runs. Blocks briefly.
 
-    Raises ResultsError when one writes it, or may do so, and OSError when there is no such file.
+    Raises ResultsError if a runner writes it, or may do so, and OSError if there is no such file.
     """
     lock = LockFile(lock_of(journal))
     fd = os.open(journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -189,11 +189,11 @@ def held(journal: Path) -> Generator[None]:
 
 
 def is_written(journal: Path) -> bool:
-    """Whether a runner writes a journal, or may do so; nothing is changed or taken over. Blocks for a moment.
+    """Whether a runner writes a journal, or may do so; nothing is changed or taken over. Blocks briefly.
 
-    Raises OSError when it can't be looked at.
+    Raises OSError if this can't be determined.
     """
-    # a shared lock, and for microseconds: as little as can be in the way of a runner that starts just now
+    # a shared lock, held for microseconds: the least obstacle to a runner that starts at this moment
     fd = os.open(journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     unseen = False
     try:
@@ -202,7 +202,7 @@ def is_written(journal: Path) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        pass  # a file system without locks: the file beside it tells
+        pass  # a file system without locks: check the lock file
     finally:
         os.close(fd)
     try:
@@ -215,5 +215,5 @@ def is_written(journal: Path) -> bool:
 
 
 def lock_of(journal: Path) -> Path:
-    """The lock that is a file, of a journal."""
+    """Return the path of a journal's lock file."""
     return journal.with_suffix(".lock")

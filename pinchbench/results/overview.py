@@ -1,4 +1,4 @@
-"""A run at a glance: what its categories and tasks came to, and which trials failed (pure)."""
+"""Summarise a run: the results of its categories and tasks, and the trials that failed (pure)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Grade, Outcome, TrialKey
 
-MAX_TASKS = 60  # that are all listed; of more, the perfect ones are left out
+MAX_TASKS = 60  # up to this number all are listed; beyond it, the perfect ones are omitted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """What the trials of a task, of a category or of the whole run came to, added up.
+    """The results of a task's trials, a category's, or the whole run's, added up.
 
-    `passed` of the `scored` trials reach the threshold; `ungraded` and `silent` (infrastructure failures)
-    are left out of every score. `score` is the mean over a task's trials, None where none has a score; that of a
-    category is the results file's. `time_s` and `usage` are the agents', of all the trials that have ended.
+    `passed` of the `scored` trials reach the threshold; `ungraded` and `silent` (infrastructure failures) are excluded
+    from every score. `score` is the mean over a task's trials, None if none has a score; that of a category is as in
+    the result file. `time_s` and `usage` are the agents', for all trials that have ended.
     """
 
     name: str
@@ -40,24 +40,24 @@ class Row:
 
     @property
     def left_out(self) -> int:
-        """How many of the trials that have ended are in no score."""
+        """How many of the trials that have ended are excluded from every score."""
         return self.trials - self.scored
 
     @property
     def is_perfect(self) -> bool:
-        """Whether every trial has every point."""
+        """Whether every trial has the full score."""
         return self.score is not None and self.score >= 1.0 - ROUNDING and not self.left_out
 
 
 class Kind(IntEnum):
-    """What went wrong with a trial, in the order in which a reader has to know of it."""
+    """The kind of a trial's failure, most important first."""
 
     SILENT = 0  # an infrastructure failure
     UNGRADED = 1
-    ENDED_BADLY = 2  # the agent did not come to its end
+    ENDED_BADLY = 2  # the agent did not complete
     NOT_PASSED = 3
     NOTED = 4  # passed, with a note
-    NO_JUDGE = 5  # completed, and nobody was asked to judge it: no failure
+    NO_JUDGE = 5  # completed, but no judge was asked: not a failure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +80,7 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overview:
-    """All of a run. `hidden` counts the perfect tasks that are in no category's `tasks`, since there are too many."""
+    """The overview of a run. `hidden` counts the perfect tasks omitted from `tasks` because there are too many."""
 
     categories: tuple[Category, ...]
     whole: Row
@@ -96,10 +96,10 @@ def overview(
     threshold: float,
     max_tasks: int = MAX_TASKS,
 ) -> Overview:
-    """Set a run's trials in order: the categories and tasks as `category_of` has them, by task id.
+    """Arrange a run's trials by category and task, as `category_of` maps task ids to categories.
 
-    `outcomes` and `grades` hold of each trial the attempt that counts. Of more than `max_tasks` tasks, only those that
-    are not perfect are listed.
+    `outcomes` and `grades` hold the attempt that counts for each trial. With more than `max_tasks` tasks, only those
+    that are not perfect are listed.
     """
     by_task: dict[str, list[Outcome]] = {task_id: [] for task_id in category_of}
     for outcome in sorted(outcomes, key=lambda one: one.key):
@@ -121,14 +121,14 @@ def overview(
     return Overview(
         categories=categories,
         whole=_sum("", rows.values()),
-        # sorting is stable: within a kind they stay in the plan's order, but for the lowest scores, which come first
+        # sorting is stable: within a kind they stay in the plan's order, except that the lowest scores come first
         failures=tuple(sorted((one for one in failed if one is not None), key=_weight)),
         hidden=sum(row.is_perfect for row in rows.values()) if is_long else 0,
     )
 
 
 def trial_score(outcome: Outcome, grade: Grade | None) -> float | None:
-    """The number of a trial that goes into means, in 0-1; None where it has none or failed for infrastructure reasons."""
+    """Return a trial's score for means, in 0-1; None if it has none or failed for infrastructure reasons."""
     score = grade.score if grade is not None and outcome.reason.counts else None
     return score if score is not None and 0.0 <= score <= 1.0 else None
 
@@ -150,7 +150,7 @@ def _row(name: str, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade
 
 
 def _sum(name: str, rows: Iterable[Row]) -> Row:
-    """Several tasks as one row: the mean over tasks, as everywhere, and sums of all else."""
+    """Combine several tasks into one row: the mean over tasks, and sums of everything else."""
     rows = tuple(rows)
     scores = [row.score for row in rows if row.score is not None]
     return Row(
@@ -193,6 +193,6 @@ def _weight(failure: Failure) -> tuple[int, float]:
 
 
 def lost_points(grade: Grade) -> list[tuple[str, float]]:
-    """The criteria that were not fully met, the worst first, with their points in 0-1."""
+    """Return the criteria that were not fully met, the worst first, with their points in 0-1."""
     lost = [(name, points) for name, points in grade.breakdown.items() if points < 1.0 - ROUNDING]
     return sorted(lost, key=lambda one: one[1])

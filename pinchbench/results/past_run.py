@@ -1,4 +1,4 @@
-"""A run read whole from its files: what was asked, what became of each trial, and the aggregate."""
+"""A run read from its files: its settings, the outcome of each trial, and the aggregate."""
 
 from __future__ import annotations
 
@@ -32,18 +32,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PastRun:
-    """What the files of a run say, whether it has ended, was killed, or is still going on.
+    """The contents of a run's files, whether it has ended, was killed, or is still in progress.
 
-    `facts` are those that hold now, after every resumption. `outcomes` and `grades` hold of each planned trial the
-    attempt that counts, `attempts` all of them. `end` says how its last runner ended it: None where it died, goes on, or
-    where nothing was left to do. `caused_by_agent` are the trials that failed for infrastructure reasons,
-    but that the agent may have caused. `differences` name what of the journal and run.json is not as it was written.
-    `unfinished` says how many trials `resume` would run or grade. `data` is the aggregate.
+    Attributes:
+        facts: those that hold now, after every resumption.
+        outcomes: the attempt that counts of each planned trial, as `grades` are the grades that count; `attempts` holds
+            all.
+        end: how its last runner ended it; None if that runner died or is still working, or if there was nothing left to
+            do.
+        caused_by_agent: the trials with infrastructure failures that the agent may have caused.
+        differences: the changes made to the journal and run.json after they were written.
+        unfinished: how many trials `resume` would run or grade.
+        data: the aggregate.
     """
 
     files: RunFiles
     facts: RunFacts
-    # not shown: these are megabytes
+    # not shown: this is megabytes of text
     journal: Journal = field(repr=False)
     outcomes: tuple[Outcome, ...] = field(repr=False)
     grades: Mapping[TrialKey, Grade] = field(repr=False)
@@ -56,7 +61,7 @@ class PastRun:
 
     @property
     def model(self) -> str:
-        """As OpenClaw names it."""
+        """The model's name in OpenClaw."""
         return str(self.facts.config.get("model"))
 
     @property
@@ -65,13 +70,13 @@ class PastRun:
         return threshold_of(self.facts)
 
     def score(self, key: TrialKey) -> float | None:
-        """The number of a trial that goes into means, in 0-1; None where it has none or failed for infrastructure reasons."""
+        """Return a trial's score for means, in 0-1; None if it has none or failed for infrastructure reasons."""
         attempts = self.attempts.get(key)
         return None if attempts is None else trial_score(attempts.counting, self.grades.get(key))
 
 
 def threshold_of(facts: RunFacts) -> float:
-    """The score from which a trial of a run counts as passed."""
+    """Return the score from which a run's trial counts as passed."""
     value = facts.config.get("pass_threshold")
     return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD
 
@@ -84,9 +89,9 @@ def _limits(facts: RunFacts) -> Limits:
 
 
 def read_run(files: RunFiles) -> PastRun:
-    """Read a run, also one that is still written. Blocks, in proportion to its trials.
+    """Read a run, even one that is still being written. Blocks, in proportion to its trials.
 
-    The same files give the same values. Raises ResultsError when they can't be read.
+    The same files give the same values. Raises ResultsError if they can't be read.
     """
     first = read_facts(files.provenance)
     journal = read_journal(files.journal, created_at=first.created_at)
@@ -96,7 +101,7 @@ def read_run(files: RunFiles) -> PastRun:
     planned = set(plan)
     outcomes = tuple(outcome for outcome in state.outcomes if outcome.key in planned)
     unfinished = state.unfinished(plan)
-    # a signal or a limit that came when all was done has ended nothing
+    # a signal or limit that arrived when everything was done did not end the run
     end = state.finished if unfinished else None
     attempts = {key: trial for key, trial in state.trials.items() if trial.outcomes}
     grades = state.grades

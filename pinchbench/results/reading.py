@@ -1,4 +1,4 @@
-"""The lines of a journal, in whatever state its writer's death left them."""
+"""Read the lines of a journal, in whatever state its writer left them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from pinchbench.results.chain import Chain
 
-MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 long names of criteria stays below it
+MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 criteria with long names stays below it
 COPY_BYTES = 1024 * 1024
-MAX_SPLICED = 1000  # records that are looked for on one line; more are not the work of writers that died
+MAX_SPLICED = 1000  # records to look for on one line; more were not caused by writers that died
 MAX_SHOWN_KIND = 40  # characters of a record's kind in a sentence
-BEGINNING = re.compile(rb'\{"type":')  # of a record; inside of one the quotes would be escaped
-RUNNERS = frozenset((RunStarted, RunResumed, RegradeStarted))  # the first record of each
+BEGINNING = re.compile(rb'\{"type":')  # of a record; within one, the quotes would be escaped
+RUNNERS = frozenset((RunStarted, RunResumed, RegradeStarted))  # the first record that each runner writes
 KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 
@@ -36,8 +36,8 @@ KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 class Line:
     """A line of a journal: its whole records, nearly always one, and what is wrong with it.
 
-    `problem` is what a writer's death, a full disk or a power cut explains, `difference` what they do not: the line is
-    not as it was written, or is not where it was written.
+    `problem` is damage that a writer's death, a full disk or a power cut explains; `difference` is damage that they do
+    not explain: the line was changed or moved.
     """
 
     records: Sequence[Record]
@@ -46,11 +46,10 @@ class Line:
 
 
 def read_lines(path: Path, chain: Chain) -> Iterator[Line]:
-    """Read all that a journal holds, a line at a time, and check it with `chain`. Blocks.
+    """Read a journal line by line and check each line with `chain`. Blocks.
 
-    A torn last line, and whatever else is no record, gives none,
-    and so does a line that is there twice; a whole record behind a torn one is found. Raises ResultsError when the file
-    can't be read.
+    A torn last line and any other invalid record give no records, and neither does a repeated line; a whole record
+    after a torn one is found. Raises ResultsError if the file can't be read.
     """
     try:
         with path.open("rb") as file:
@@ -60,8 +59,8 @@ def read_lines(path: Path, chain: Chain) -> Iterator[Line]:
 
 
 def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
-    # Of the lines since a runner began; another one may write the same again. That among 300 000 two differ and have the
-    # same 64 bits is a chance of three in a billion.
+    # Hashes of the lines since a runner started; another one may write the same lines again. With 300 000 different
+    # lines, the chance that two have the same 64 bits is three in a billion.
     seen: set[int] = set()
     for number, (at, line, nuls) in enumerate(_lines(file), start=1):
         found, problem = _read_line(line, nuls)
@@ -84,7 +83,7 @@ def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
 
 
 def digest_before(path: Path, end: int) -> bytes:
-    """The SHA-256 of the first `end` bytes of a file. Blocks. Raises OSError."""
+    """Return the SHA-256 of the first `end` bytes of a file. Blocks. Raises OSError."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while end and (data := file.read(min(end, COPY_BYTES))):
@@ -94,9 +93,9 @@ def digest_before(path: Path, end: int) -> bytes:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes, int]]:
-    """Where each line begins, the line without the NUL bytes before it, and their number.
+    """Yield each line's offset, its bytes without leading NUL bytes, and the number of those.
 
-    A power cut leaves any number of them. A line that is too long for a record is cut.
+    A power cut can leave any number of NUL bytes. A line too long for a record is truncated.
     """
     nuls = 0
     begin = end = file.tell()
@@ -122,13 +121,16 @@ def _is_too_long(line: bytes) -> bool:
 
 
 def _skip_line(file: BinaryIO) -> None:
-    """Read on to the end of a line, in pieces: it may be as long as the file."""
+    """Read to the end of a line in pieces: it may be as long as the file."""
     while (piece := file.readline(MAX_RECORD_BYTES)) and not piece.endswith(b"\n"):
         pass
 
 
 def _read_line(line: bytes, nuls: int) -> tuple[list[tuple[Record, bytes]], str]:
-    """The records of a line with their bytes, and what else is wrong. More than one, or a torn one first: never sealed."""
+    """Return a line's records with their bytes, and what else is wrong with it.
+
+    A line with several records, or with a torn one first, is never sealed.
+    """
     whole = line.rstrip(b"\0\n")
     nuls += len(line.rstrip(b"\n")) - len(whole)
     problem = f"torn: {nuls} NUL bytes" if nuls else ""

@@ -1,4 +1,4 @@
-"""Journal records and their JSON (pure)."""
+"""Journal records and their JSON encoding (pure)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCHEMA_VERSION = 1
 
 
 class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", tag_field="type"):
-    """The first record of a journal. `run_json` is the SHA-256 of run.json; empty in runs of releases that kept none."""
+    """The first record of a journal. `run_json` is the SHA-256 of run.json; empty in runs of releases that had none."""
 
     schema: int = SCHEMA_VERSION
     run_id: str
@@ -23,7 +23,7 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", t
 
 
 class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started", tag_field="type"):
-    """A slot took a trial. Not followed by an outcome: the runner died while it ran."""
+    """A slot started a trial. If no outcome follows, the runner died while the trial ran."""
 
     key: TrialKey
     slot: int
@@ -32,20 +32,20 @@ class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started
 
 
 class TrialFinished(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field="type"):
-    """What became of an attempt at a trial. `retried`: another one was to follow."""
+    """The outcome of an attempt at a trial. `retried`: another attempt was to follow."""
 
     outcome: Outcome
     retried: bool = False
 
 
 class GradeGiven(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_field="type"):
-    """A trial was graded. The latest grade of a trial counts; the earlier ones stay."""
+    """A trial was graded. The latest grade of a trial counts; earlier ones are kept."""
 
     grade: Grade
 
 
 class PaceSet(msgspec.Struct, frozen=True, kw_only=True, tag="pace", tag_field="type"):
-    """How many trials may run at once from now on; 0 while the run is paused, or `is_end`. `why` is a sentence."""
+    """How many trials may run at once from now on; 0 while the run is paused, or at `is_end`. `why` is a sentence."""
 
     at: float
     limit: int
@@ -54,10 +54,10 @@ class PaceSet(msgspec.Struct, frozen=True, kw_only=True, tag="pace", tag_field="
 
 
 class RunFinished(msgspec.Struct, frozen=True, kw_only=True, tag="run_finished", tag_field="type"):
-    """The last record of a runner that came to its end; a run that is resumed afterwards has more.
+    """The last record of a runner that ended normally; a run that is resumed afterwards has more.
 
-    `interrupted` names the signal, if one ended it; `stopped` says why the run ended itself early, and `stop` of
-    which kind that was.
+    `interrupted` names the signal that ended it, if any; `stopped` says why the run ended itself early, and `stop` is
+    the kind of that reason.
     """
 
     at: float
@@ -67,10 +67,11 @@ class RunFinished(msgspec.Struct, frozen=True, kw_only=True, tag="run_finished",
 
 
 class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", tag_field="type"):
-    """A runner goes on with a run; `trials` are left to be run.
+    """A runner continues a run; `trials` are left to run.
 
-    `config` and `versions` hold from here on, as in run.json. `tasks` holds the tasks that have changed, as they are now:
-    what was run of them before counts no more. `gone` are those that are no longer in the suite. `changes` names in words what differs from the run so far.
+    `config` and `versions` hold from here on, as in run.json. `tasks` holds the changed tasks in their present form:
+    earlier attempts at them no longer count. `gone` are the tasks that are no longer in the suite. `changes` describes
+    the differences from the run so far.
     """
 
     at: float
@@ -83,7 +84,7 @@ class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", t
 
 
 class RegradeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="regrade_started", tag_field="type"):
-    """Trials of a run are graded again; `judge` holds the judge's options by name, None without one."""
+    """Trials of a run are regraded; `judge` holds the judge's options by name, None without a judge."""
 
     at: float
     trials: int
@@ -97,12 +98,12 @@ _decoder = msgspec.json.Decoder(Record)
 
 
 def encode(record: Record) -> bytes:
-    """One line of JSON, its newline included."""
+    """Return a record as one line of JSON, including its newline."""
     return _encoder.encode(record) + b"\n"
 
 
 def decode(line: bytes) -> Record:
-    """Read one line. Raises ValueError, saying where, when it is not a whole record of a known kind."""
+    """Decode one line. Raises ValueError, with the position, if it is not a whole record of a known kind."""
     try:
         record: Record = _decoder.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:

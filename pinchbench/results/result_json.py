@@ -20,7 +20,7 @@ FRACTION = "in 0-1"
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How many planned trials have no part in a mean, and why; each of them is counted once."""
+    """How many planned trials are excluded from a mean, by reason; each is counted once."""
 
     ungraded: Annotated[int, Meta(description="trials that are valid and have no score")]
     infrastructure: Annotated[
@@ -33,18 +33,18 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum over all reasons."""
         return self.ungraded + self.infrastructure + self.prerequisite_missing + self.not_run
 
 
 class TotalLeftOut(LeftOut, frozen=True, kw_only=True, omit_defaults=True):
-    """What the mean over several tasks leaves out."""
+    """How many planned trials are excluded from a mean over several tasks."""
 
     tasks_without_score: Annotated[int, Meta(description="tasks none of whose trials has a score")]
 
 
 class GradeEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """The grade of an attempt. Without a score, `ungraded` says why."""
+    """The grade of an attempt. Without a score, `ungraded` holds the reason."""
 
     grading_type: GradingType
     attempt: Annotated[int, Meta(description="the attempt that was graded, from 1")] = 1
@@ -106,7 +106,7 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def score(self) -> float | None:
-        """The number that goes into means, in 0-1; None where there is none or the attempt is not valid."""
+        """The score that goes into means, in 0-1; None if there is none or the attempt is not valid."""
         score = self.grade.score if self.counts and self.grade is not None else None
         return score if score is not None and 0.0 <= score <= 1.0 else None
 
@@ -169,12 +169,12 @@ class CausedTrial(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> TrialKey:
-        """Which trial."""
+        """The trial's task and repetition."""
         return TrialKey(task_id=self.task_id, repetition=self.repetition)
 
 
 class CausedByAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Trials whose infrastructure failures the agent may have caused. They are among those that are left out."""
+    """Trials whose infrastructure failures the agent may have caused. They are among the excluded ones."""
 
     trials: tuple[CausedTrial, ...] = ()
     score_if_zero: Annotated[
@@ -183,25 +183,25 @@ class CausedByAgent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def keys(self) -> frozenset[TrialKey]:
-        """Which trials."""
+        """The keys of these trials."""
         return frozenset(trial.key for trial in self.trials)
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean over tasks, and what it leaves out."""
+    """A mean over tasks, and the trials it excludes."""
 
     score: Estimate
     left_out: TotalLeftOut
 
 
 class CategoryTotals(Totals, frozen=True, kw_only=True):
-    """A category: the mean over its tasks, and what it leaves out."""
+    """A category: the mean over its tasks, and the trials it excludes."""
 
     possibly_caused_by_agent: CausedByAgent = CausedByAgent()
 
 
 class PassRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How often trials pass, mean over tasks. Null where no task has k trials with a score."""
+    """How often trials pass, as a mean over tasks. Null if no task has k trials with a score."""
 
     pass_at_k: Annotated[float | None, Meta(description="one of k trials passes, in 0-1")]
     pass_hat_k: Annotated[float | None, Meta(description="all of k trials pass, in 0-1")]
@@ -216,7 +216,7 @@ class PassRates(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AutomatedOnly(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks gave of hybrid trials that have no judge's score. In no other mean."""
+    """The checks' results for hybrid trials without a judge's score. In no other mean."""
 
     tasks: int
     trials: int
@@ -230,7 +230,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
-    """What retrying did to the score."""
+    """The effect of retries on the score."""
 
     trials: Annotated[int, Meta(description="trials with more than one attempt that ended by itself")]
     attempts: Annotated[int, Meta(description="attempts beyond the first of each trial")]
@@ -240,7 +240,7 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What judging took, apart from the agents' usage. Models, prompt versions and trials are those that count."""
+    """What judging used, separate from the agents' usage. Models, prompt versions and trials are those that count."""
 
     models: tuple[str, ...]
     prompt_versions: tuple[str, ...]
@@ -254,7 +254,7 @@ class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of the run; null for none."""
+    """The limits of the run; null if unlimited."""
 
     max_cost: Annotated[float | int | None, Meta(description="US dollars")] = None
     max_tokens: int | None = None
@@ -262,7 +262,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JournalEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of the journal that the result was made from."""
+    """The end of the journal from which the result was made."""
 
     records: Annotated[int, Meta(description="chained records")]
     digest: Annotated[str, Meta(description="that of the last one")]
@@ -271,7 +271,7 @@ class JournalEnd(msgspec.Struct, frozen=True, kw_only=True):
 class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "pass"}):
     """The result of a run. The first four keys are those of PinchBench's own runner.
 
-    Keys that other releases added are ignored; those that older ones did not write yet have a default.
+    Keys that other releases added are ignored; those missing in older releases have a default.
     """
 
     model: Annotated[str, Meta(description="as OpenClaw names it")]
@@ -319,7 +319,7 @@ _decoder = msgspec.json.Decoder(Aggregate)
 
 
 def read_aggregate(path: Path) -> Aggregate:
-    """Read a result file. Blocks. Raises ResultsError when it can't be read or is not a result of this runner."""
+    """Read a result file. Blocks. Raises ResultsError if it can't be read or is not a result of this runner."""
     try:
         return _decoder.decode(path.read_bytes())
     except OSError as error:

@@ -32,13 +32,13 @@ Session = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialState:
-    """One trial.
+    """The state of one trial.
 
     Attributes:
-        outcomes: the attempts with the task as it is now, in the order in which they ended.
-        next_attempt: the number of the next attempt. An interrupted one is made again under its number; one with an
-            earlier version of the task has used its number up.
-        retries: how many retries were promised so far, where the last of them has not ended by itself.
+        outcomes: the attempts at the present version of the task, in the order in which they ended.
+        next_attempt: the number of the next attempt. An interrupted attempt is repeated under its number; one at an
+            earlier version of the task has used up its number.
+        retries: how many retries were promised so far, if the last of them has not ended by itself.
     """
 
     outcomes: tuple[Outcome, ...] = ()
@@ -47,26 +47,26 @@ class TrialState:
 
     @property
     def ended(self) -> tuple[Outcome, ...]:
-        """The attempts that ended by themselves: one that was interrupted is made again under its number."""
+        """The attempts that ended by themselves; an interrupted one is repeated under its number."""
         return tuple(one for one in self.outcomes if one.reason.is_attempt)
 
     @property
     def first(self) -> Outcome:
-        """The first one that ended by itself; the first of all where none did. There must be an outcome."""
+        """The first attempt that ended by itself, or the first of all if none did. Needs an outcome."""
         return next(iter(self.ended), self.outcomes[0])
 
     @property
     def counting(self) -> Outcome:
-        """The last valid one; else the last that ended by itself; else the last. There must be an outcome."""
+        """The last valid attempt; else the last that ended by itself; else the last. Needs an outcome."""
         return max(reversed(self.outcomes), key=_weight)
 
     @property
     def is_done(self) -> bool:
-        """Whether an attempt is valid and no other was promised: the trial needs no further attempt."""
+        """Whether an attempt is valid and no retry was promised: the trial needs no further attempt."""
         return not self.retries and any(one.reason.counts for one in self.outcomes)
 
     def after(self, outcome: Outcome, *, retried: bool) -> TrialState:
-        """Return the state after an attempt has ended; `retried`: another is to follow."""
+        """Return the state after an attempt has ended; `retried`: another one is to follow."""
         outcomes = (*self.outcomes, outcome)
         if not outcome.reason.is_attempt:
             return replace(self, outcomes=outcomes)
@@ -74,7 +74,7 @@ class TrialState:
         return TrialState(outcomes=outcomes, next_attempt=number, retries=self.retries + 1 if retried else 0)
 
     def with_task(self, digest: str) -> TrialState:
-        """Return the state after the task has changed: attempts with another version of it count no more."""
+        """Return the state after the task has changed: attempts at other versions of it no longer count."""
         return replace(self, outcomes=tuple(one for one in self.outcomes if one.digest == digest), retries=0)
 
 
@@ -85,13 +85,13 @@ def _weight(outcome: Outcome) -> int:
 
 
 def is_final(grade: Grade | None) -> bool:
-    """Whether an attempt needs no other grade: it has a score, or none for a reason that is not transient."""
+    """Whether an attempt needs no further grading: it has a score, or none for a reason that is not transient."""
     return grade is not None and (grade.ungraded is None or not grade.ungraded.passes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Left:
-    """What of a plan is left: the trials that need another attempt, and the attempts that wait for their grade."""
+    """What is left of a plan: the trials that need another attempt, and the attempts that are not graded yet."""
 
     keys: tuple[TrialKey, ...]
     ungraded: tuple[Outcome, ...]
@@ -99,18 +99,19 @@ class Left:
 
 @dataclass(kw_only=True, slots=True)
 class RunState:
-    """A run as its records tell it so far.
+    """The state of a run after the records so far.
 
     Attributes:
         created_at: when the run was created, in seconds since the epoch; its first session starts no later.
         started: the first record, if it is whole.
-        finished: how the last runner ended the run; None while it works, or when it died.
-        resumed: each time that the run was resumed.
-        trials: each trial of which an attempt has ended, in the order of their first ends.
+        finished: how the last runner ended the run; None while it works, or if it died.
+        resumed: each resumption of the run.
+        trials: each trial with an attempt that has ended, in the order of their first ends.
         attempts: every outcome, and `given` every grade, in the order in which they were written.
-        attempt_grades: the grade of each attempt that counts, by its number. That is the latest, but where the task is the
-            same, no failure to grade takes away a score: a judge's bad day is no evidence against it.
-        sessions: start and end of each runner's work, in seconds since the epoch. Grading again later is no session.
+        attempt_grades: the grade that counts of each attempt, by its number. That is the latest one, except that for
+            the same version of the task a failure to grade never replaces a score: a judge's failure is no evidence
+            against it.
+        sessions: start and end of each runner's work, in seconds since the epoch. Regrading later is not a session.
     """
 
     created_at: float = inf
@@ -184,33 +185,33 @@ class RunState:
 
     @property
     def gone(self) -> frozenset[str]:
-        """The tasks that were no longer in the suite when the run was resumed, and accepted so."""
+        """The tasks that were no longer in the suite when the run was resumed, which the user accepted."""
         return frozenset(task_id for record in self.resumed for task_id in record.gone)
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What was changed, and accepted, when the run was resumed."""
+        """The changes that were accepted when the run was resumed."""
         return tuple(change for record in self.resumed for change in record.changes)
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """The outcome that counts of each trial that has one."""
+        """The outcome that counts for each trial that has one."""
         return tuple(trial.counting for trial in self.trials.values() if trial.outcomes)
 
     @property
     def grades(self) -> dict[TrialKey, Grade]:
-        """The grade that counts of each trial that has one: that of the attempt that counts."""
+        """The grade that counts for each trial that has one: that of the attempt that counts."""
         counting = {outcome.key: outcome.attempt for outcome in self.outcomes}
         given = self.attempt_grades.items()
         return {key: grade for (key, attempt), grade in given if counting.get(key, attempt) == attempt}
 
     @property
     def retried(self) -> dict[TrialKey, int]:
-        """The trials whose promised retry has not ended by itself, with the retries so far."""
+        """The trials whose promised retry has not ended by itself, with the number of retries so far."""
         return {key: trial.retries for key, trial in self.trials.items() if trial.retries}
 
     def next_attempt(self, key: TrialKey) -> int:
-        """The number of the next attempt at a trial."""
+        """Return the number of the next attempt at a trial."""
         return self.trials.get(key, NEW_TRIAL).next_attempt
 
     def is_done(self, key: TrialKey) -> bool:
@@ -218,17 +219,17 @@ class RunState:
         return self.trials.get(key, NEW_TRIAL).is_done
 
     def is_graded(self, outcome: Outcome) -> bool:
-        """Whether an attempt needs no other grade."""
+        """Whether an attempt needs no further grading."""
         return is_final(self.attempt_grades.get((outcome.key, outcome.attempt)))
 
     def unfinished(self, plan: Iterable[TrialKey]) -> int:
-        """How many trials of a plan `resume` would run or grade."""
+        """Return how many trials of a plan `resume` would run or grade."""
         gone = self.gone
         trials = [self.trials.get(key, NEW_TRIAL) for key in plan if key.task_id not in gone]
         return sum(not (trial.is_done and self.is_graded(trial.counting)) for trial in trials)
 
     def left(self, plan: Iterable[TrialKey]) -> Left:
-        """What is left of a plan, in its order. Trials of tasks that are gone are not."""
+        """Return what is left of a plan, in its order, without trials of tasks that are gone."""
         gone = self.gone
         keys = [key for key in plan if key.task_id not in gone]
         return Left(
@@ -242,7 +243,7 @@ class RunState:
         )
 
     def tally(self, keys: Iterable[TrialKey], *, threshold: float) -> Tally:
-        """Count by grade those of these trials that are valid and graded; `threshold` is the score from which one passes."""
+        """Count the valid, graded ones of these trials by grade; a trial passes from a score of `threshold` on."""
         counting = [self.trials[key].counting for key in keys if key in self.trials and self.trials[key].outcomes]
         valid = [one for one in counting if one.reason.counts and self.is_graded(one)]
         grades = [self.attempt_grades[one.key, one.attempt] for one in valid]

@@ -28,7 +28,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeftOut:
-    """How many trials have no part in a mean, and why.
+    """How many trials are excluded from a mean, by reason.
 
     `possibly_caused_by_agent` are those of `infrastructure` that the agent may have caused.
     """
@@ -40,7 +40,7 @@ class LeftOut:
     possibly_caused_by_agent: int = 0
 
     def __add__(self, other: LeftOut) -> LeftOut:
-        """Sum each."""
+        """Return the sum of each count."""
         return LeftOut(
             ungraded=self.ungraded + other.ungraded,
             infrastructure=self.infrastructure + other.infrastructure,
@@ -51,17 +51,17 @@ class LeftOut:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum over all reasons."""
         return self.ungraded + self.infrastructure + self.prerequisite_missing + self.not_run
 
     def __bool__(self) -> bool:
-        """Whether anything was left out."""
+        """Whether any trial was excluded."""
         return bool(self.total)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spent:
-    """What the agents of `trials` that say something about the model used, graded or not. Time is the agents' own."""
+    """What the agents of valid `trials` used, graded or not. Time is the agents' own."""
 
     trials: int = 0
     time_s: float = 0.0
@@ -69,7 +69,7 @@ class Spent:
     cost_usd: float = 0.0
 
     def __add__(self, other: Spent) -> Spent:
-        """Sum each."""
+        """Return the sum of each amount."""
         return Spent(
             trials=self.trials + other.trials,
             time_s=fsum((self.time_s, other.time_s)),
@@ -82,8 +82,8 @@ class Spent:
 class TaskTrials:
     """All trials of one task on one side.
 
-    `version` holds the digests of the task as it was run and as it was graded: scores are of the same thing only where
-    both are the same.
+    `version` holds the digests of the task as it was run and as it was graded: scores are comparable only if both are
+    equal.
     """
 
     task_id: str
@@ -95,16 +95,16 @@ class TaskTrials:
 
     @property
     def mean(self) -> float:
-        """Of the scores; there must be one."""
+        """The mean score; there must be a score."""
         return min(1.0, max(0.0, fsum(self.scores) / len(self.scores)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Side:
-    """What one side of a comparison is: its runs pooled by task.
+    """One side of a comparison: its runs pooled by task.
 
-    `settings` says by name what the runs were made with that their numbers depend on. `left_aside` are sentences about
-    runs that were not taken.
+    `settings` maps names to the settings of the runs that affect their numbers. `left_aside` are sentences about runs
+    that were not included.
     """
 
     label: str
@@ -130,10 +130,11 @@ class Side:
 
 
 def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Side, ...]:
-    """Find what each name means and read it. Blocks, for some 50 microseconds a trial.
+    """Find the run or model that each name means, and read it. Blocks, for some 50 microseconds a trial.
 
-    Raises ConfigError when fewer than two are named or one run would stand on two sides, ResultsError when a name is
-    neither a run nor a model of `output_dir`, or a run can't be read.
+    Raises:
+        ConfigError: if there are fewer than two names, or one run would be on two sides.
+        ResultsError: if a name is neither a run nor a model in `output_dir`, or a run can't be read.
     """
     if len(names) < 2:  # noqa: PLR2004 - A and B
         raise ConfigError("A comparison needs at least two runs or models: pinchbench-async compare A B.")
@@ -164,7 +165,7 @@ def _find(name: str, output_dir: Path) -> tuple[Side, list[Path]]:
 
 
 def _runs_of_model(model: str, output_dir: Path) -> tuple[list[RunFiles], dict[RunFiles, str]]:
-    """The runs of a model, the newest first, and those of any model that can't be read, with the reason."""
+    """Return a model's runs, newest first, and unreadable runs of any model with the reason."""
     found = []
     damaged = {}
     for files in runs_of(output_dir):
@@ -179,9 +180,9 @@ def _runs_of_model(model: str, output_dir: Path) -> tuple[list[RunFiles], dict[R
 
 
 def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles, str]) -> tuple[Side, list[Path]]:
-    """Take the newest complete run of a model and all complete ones that were made as it was."""
+    """Pool the newest complete run of a model with all complete ones that have the same settings."""
     taken: list[PastRun] = []
-    of_model = f"{found[0].name.rpartition('_')[0]}_"  # what the names of its folders begin with
+    of_model = f"{found[0].name.rpartition('_')[0]}_"  # the prefix of its folders' names
     left_aside = [
         f"{files.name} was not taken: {said}" for files, said in damaged.items() if files.name.startswith(of_model)
     ]
@@ -203,13 +204,13 @@ def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles
 
 
 def _is_complete(run: PastRun) -> bool:
-    """Whether each trial was run to its end. One that failed or has no grade is left out of means and named, as ever."""
+    """Whether each trial has ended by itself. Failed and ungraded ones are excluded from means and listed as usual."""
     ended = {one.key for one in run.outcomes if one.reason.ending is not Ending.INTERRUPTED}
     return ended >= set(run.facts.keys)
 
 
 def _unlike(newest: PastRun, run: PastRun) -> str:
-    """How a run was made otherwise than the newest; another choice of tasks makes no difference, as they are paired."""
+    """Describe how a run's settings differ from the newest one's; other tasks are no difference, as they are paired."""
     mine, theirs = settings_of(newest), settings_of(run)
     return ", ".join(
         f"{name} {theirs[name]} instead of {mine[name]}"
@@ -219,13 +220,13 @@ def _unlike(newest: PastRun, run: PastRun) -> str:
 
 
 def _labelled(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Call each side by its model where that tells them apart, else by its run."""
+    """Label each side with its model if that is unique, else with its run."""
     models = [side.model for side in sides]
     return tuple(replace(side, label=side.model) if models.count(side.model) == 1 else side for side in sides)
 
 
 def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, ...] = ()) -> Side:
-    """Pool one or more runs of a model by task, the one first whose versions of the tasks are taken."""
+    """Pool one or more runs of a model by task. The first run determines the versions of the tasks."""
     by_task: dict[str, TaskTrials] = {}
     others = []
     for run in runs:
@@ -304,7 +305,7 @@ def _pooled_settings(settings: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def settings_of(run: PastRun) -> dict[str, str]:
-    """What a run's numbers depend on besides its model and tasks, in words; what its files don't tell is left out."""
+    """Describe the settings that affect a run's numbers, besides model and tasks; those its files lack are omitted."""
     config = run.facts.config
     told = {
         "suite": config.get("suite"),
@@ -324,7 +325,7 @@ def settings_of(run: PastRun) -> dict[str, str]:
 
 
 def _judges(facts: RunFacts, grades: Iterable[Grade]) -> str | None:
-    """Who judged, by the grades that count; None where nothing of the run needed a judge."""
+    """Name the judges of the grades that count; None if nothing in the run needed a judge."""
     asked = {
         f"{grade.judge.model} (prompt {grade.judge.prompt_version})"
         for grade in grades

@@ -1,4 +1,4 @@
-"""Scores into means, intervals and pass rates (pure)."""
+"""Compute means, intervals and pass rates of scores (pure)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-Scores = Mapping[str, Sequence[float]] | Sequence[Sequence[float]]  # of each task, those of its repetitions
+Scores = Mapping[str, Sequence[float]] | Sequence[Sequence[float]]  # by task, the scores of its repetitions
 
-RESAMPLES = 2000  # puts the standard error within 1.6 %: a seventh of what 40 tasks leave open
-SEED = 20_250_601  # any number will do, as long as it stays: the same scores give the same interval
-DRAWS_AT_ONCE = 1_000_000  # 8 MB a table, whatever the number of tasks and repetitions
+RESAMPLES = 2000  # estimates the standard error within 1.6 %: a seventh of the uncertainty that 40 tasks leave
+SEED = 20_250_601  # arbitrary but fixed: the same scores give the same interval
+DRAWS_AT_ONCE = 1_000_000  # 8 MB per array, whatever the number of tasks and repetitions
 
 CONFIDENCE = 0.95
 Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 T_OF_FEW = (12.706204736, 4.302652730, 3.182446305, 2.776445105)  # Student's t for 1 to 4 degrees of freedom
 
-# COVERAGE: how often a nominal 95 % interval holds the true mean, in %, by simulation (2 000 samples each; the ranges
-# are over 1, 3 and 5 runs a task). Bootstrap percentiles with six tasks: 82-94 where tasks differ, and 16-89 for scores
-# that are mostly 1; with their deviations widened by t and n/(n - 1): 87-97, and 16-90. They know nothing beyond the
-# scores they have, such as where scores end. The interval built here is wider only where those are too narrow:
+# COVERAGE: how often a nominal 95 % interval contains the true mean, in %, by simulation (2 000 samples each; the
+# ranges are over 1, 3 and 5 runs a task). Bootstrap percentiles with six tasks: 82-94 where tasks differ, and 16-89 for
+# scores that are mostly 1; with their deviations widened by t and n/(n - 1): 87-97, and 16-90. They use only the
+# observed scores, not the range of possible ones. The interval built here is wider only where those are too narrow:
 #
 #   scores                                         6 tasks        12 tasks       40 tasks
 #   beta-like, task means around 0.6               98.2-98.6      95.4-95.8      94.3-95.9
@@ -41,20 +41,20 @@ T_OF_FEW = (12.706204736, 4.302652730, 3.182446305, 2.776445105)  # Student's t 
 #   1, 0.95 or 0 (60, 30, 10 %), all tasks alike   98.4-99.5      93.0-98.4      93.9-97.0
 #   1, 0.9 or 0.2 (50, 40, 10 %), all tasks alike  98.4-99.7      89.6-98.8      89.8-97.2
 #
-# What is off with six tasks is the grain of the data: six times 0 or 1 has seven means. What stays too narrow: the last
-# two kinds with one run a task, where it is chance whether the rare low score is among twelve at all (in 28 % it is
-# not, and a deviation that is only kept from being tiny would cover 70 % and 73 %). What is too wide: tasks that truly
-# score nearly the same, such as all in 0.5-0.7: 100 %, at widths of 0.56, 0.39 and 0.13. Nothing in such scores tells
-# them from the ones above before their low score has come. tests/results/test_statistics.py has the kinds of scores,
-# and `coverage` to measure anew.
+# The deviations with six tasks come from discrete data: six times 0 or 1 has seven possible means. The interval remains
+# too narrow for the last two kinds with one run a task, where it is chance whether the rare low score is among twelve
+# at all (in 28 % it is not; an interval with only a minimum deviation would cover 70 % and 73 %). It is too wide for
+# tasks that truly score nearly the same, such as all in 0.5-0.7: 100 %, at widths of 0.56, 0.39 and 0.13. Until their
+# rare low score occurs, the last two kinds can't be distinguished from these. tests/results/test_statistics.py defines
+# the kinds of scores, and `coverage` there repeats the measurement.
 
-ROUNDING = 1e-9  # scores that differ by less are the same: a mean of points may come out as 0.7999999999999999
+ROUNDING = 1e-9  # scores that differ by less are equal: a mean of points may come out as 0.7999999999999999
 FIRST_KS = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """`n` values in short. All else is None for no values; `sd`, the sample's (n - 1), for one too."""
+    """Summary statistics of `n` values: all None without values; `sd`, the sample's (n - 1), also for one value."""
 
     n: int
     mean: float | None
@@ -64,7 +64,7 @@ class Summary:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Describe values. Exactly rounded sums: their order changes nothing, and equal values have an sd of 0."""
+    """Summarise values. Sums are exactly rounded: the order makes no difference, and equal values have an sd of 0."""
     if not values:
         return Summary(n=0, mean=None, sd=None, minimum=None, maximum=None)
     mean = _mean(values)
@@ -74,10 +74,9 @@ def summarise(values: Sequence[float]) -> Summary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A mean of task means, its 95 % interval, and how many `tasks` and `trials` it rests on.
+    """A mean of task means, its 95 % interval, and the number of `tasks` and `trials` it is based on.
 
-    All in 0-1, `low <= mean <= high`. None where there is nothing to say it from: no score, or, for the interval,
-    a single one.
+    All in 0-1, `low <= mean <= high`. `mean` is None if there is no score, the interval also if there is only one.
     """
 
     mean: float | None
@@ -88,16 +87,16 @@ class Estimate:
 
 
 def estimate(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
-    """Estimate the mean score over tasks like these: each task weighs the same, however often it was run.
+    """Estimate the mean score over the population of tasks: each task has the same weight, however often it was run.
 
-    The interval is for the mean over all the tasks these might have been drawn from, so more repetitions narrow it
-    only so far; of a single task it is for the mean over its repetitions. Tasks without scores are left out. The order
-    of tasks and of repetitions changes nothing. Raises ValueError for a score outside 0-1.
+    The interval is for the mean over all the tasks these might have been drawn from, so more repetitions narrow it only
+    so far; for a single task it is for the mean over its repetitions. Tasks without scores are excluded. The order of
+    tasks and of repetitions makes no difference. Raises ValueError for a score outside 0-1.
 
-    How: the two-level bootstrap (tasks, then repetitions within each) gives the standard error of the mean; the ends
-    are those of Wilson's interval for as many yes-or-no trials as would have that error (the effective sample size of
-    Korn and Graubard), with Student's t since few tasks tell the error badly. Where scores hardly differ the interval
-    widens to that of equal scores, which is Wilson's for so many trials. See COVERAGE for why.
+    Method: the two-level bootstrap (tasks, then repetitions within each) gives the standard error of the mean; the
+    bounds are those of Wilson's interval for as many yes-or-no trials as would have that error (the effective sample
+    size of Korn and Graubard), with Student's t since few tasks estimate the error badly. If scores hardly differ, the
+    interval widens to that of equal scores, which is Wilson's for that many trials. See COVERAGE for the reasons.
     """
     tasks = _in_order(scores_by_task)
     trials = sum(map(len, tasks))
@@ -115,10 +114,10 @@ def estimate(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: int = 
 def standard_error(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: int = SEED) -> float:
     """Bootstrap the standard error of the mean of two or more tasks' means: tasks, then repetitions within them.
 
-    Resampling as it comes would be wrong twice: draws from n values vary by (n - 1)/n of what the values tell, and
-    the means of the tasks vary by their repetitions already, so that drawing those too counts them again. So the
-    deviations are rescaled first (as Rao and Wu do for samples in two stages): those of the task means hold what
-    is left without the repetitions' part, those within a task are widened by m/(m - 1).
+    Plain resampling would be biased twice: draws from n values have (n - 1)/n of their variance, and the tasks' means
+    already vary by their repetitions, so that resampling those too counts this part twice. So the deviations are
+    rescaled first (as Rao and Wu do for samples in two stages): those of the task means to the variance without the
+    repetitions' part, those within a task by m/(m - 1).
     """
     import numpy as np  # noqa: PLC0415 - 0.1 s that only the end of a run needs
 
@@ -133,7 +132,7 @@ def standard_error(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: 
     repeated = {
         index: sqrt(len(task) / (len(task) - 1)) * (np.array(task) - own)
         for index, (task, own) in enumerate(zip(tasks, means, strict=True))
-        if task[0] != task[-1]  # sorted
+        if task[0] != task[-1]  # scores are sorted
     }
     source = np.random.default_rng(seed)
     drawn = [_draw(source, deviations, repeated, rows) for rows in _portions(resamples, count)]
@@ -141,7 +140,7 @@ def standard_error(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: 
 
 
 def student_t(freedom: int) -> float:
-    """Student's t for a two-sided 95 %, within 0.0003: Fisher's expansion from 5 degrees of freedom on."""
+    """Return Student's t for a two-sided 95 %, within 0.0003: Fisher's expansion from 5 degrees of freedom on."""
     if freedom <= len(T_OF_FEW):
         return T_OF_FEW[freedom - 1]
     z2 = Z * Z
@@ -155,20 +154,26 @@ def student_t(freedom: int) -> float:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """How likely at least one of `k` trials passes, when `c` of `n` did: unbiased. Needs c <= n and 1 <= k <= n."""
+    """Return the unbiased probability that at least one of `k` trials passes, given that `c` of `n` did.
+
+    Needs c <= n and 1 <= k <= n.
+    """
     _check_counts(n, c, k)
-    return (comb(n, k) - comb(n - c, k)) / comb(n, k)  # one rounding: never below pass^k
+    return (comb(n, k) - comb(n - c, k)) / comb(n, k)  # rounded once: never below pass^k
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """How likely all of `k` trials pass, when `c` of `n` did: unbiased. Needs c <= n and 1 <= k <= n."""
+    """Return the unbiased probability that all of `k` trials pass, given that `c` of `n` did.
+
+    Needs c <= n and 1 <= k <= n.
+    """
     _check_counts(n, c, k)
     return comb(c, k) / comb(n, k)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassRate:
-    """pass@k and pass^k, in 0-1: means over the `tasks` that have `k` scored trials or more; None if none has."""
+    """pass@k and pass^k, in 0-1: means over the `tasks` that have `k` scored trials or more; None if there are none."""
 
     k: int
     pass_at_k: float | None
@@ -177,14 +182,14 @@ class PassRate:
 
 
 def pass_rates(scores_by_task: Scores, *, threshold: float, ks: Iterable[int]) -> tuple[PassRate, ...]:
-    """Rate how often a task is passed in k trials, for each k: a score passes from the threshold on."""
+    """Return how often a task is passed in k trials, for each k: a score passes from the threshold on."""
     needed = threshold - ROUNDING
     passed = [(len(task), sum(score >= needed for score in task)) for task in _in_order(scores_by_task)]
     return tuple(_pass_rate(passed, k) for k in ks)
 
 
 def pass_ks(runs: int) -> tuple[int, ...]:
-    """The k worth a pass rate for so many runs a task: 1 to 5, then powers of two, and the number itself."""
+    """Return the useful k for pass rates with `runs` runs a task: 1 to 5, then powers of two, and `runs` itself."""
     return tuple(k for k in range(1, runs + 1) if k <= FIRST_KS or k == runs or k.bit_count() == 1)
 
 
@@ -204,17 +209,17 @@ def _check_counts(n: int, c: int, k: int) -> None:
 
 
 def _in_order(scores_by_task: Scores) -> list[tuple[float, ...]]:
-    """The tasks that have scores, each sorted and all sorted: a fixed seed then draws the same whatever came first."""
+    """Return the tasks that have scores, each sorted and all sorted: a fixed seed then draws the same in any order."""
     tasks = scores_by_task.values() if isinstance(scores_by_task, Mapping) else scores_by_task
     for task in tasks:
         for score in task:
-            if not 0.0 <= score <= 1.0:  # nor NaN
+            if not 0.0 <= score <= 1.0:  # also rejects NaN
                 raise ValueError(f"a score of {score} is not in 0-1")
     return sorted(tuple(sorted(task)) for task in tasks if len(task))
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Divide the exact sum; rounding must not take it past the values themselves, as it would for three 0.1."""
+    """Divide the exact sum; rounding must not move the mean outside the values, as it would for three 0.1."""
     return min(max(fsum(values) / len(values), min(values)), max(values))
 
 
@@ -223,18 +228,19 @@ def _variance(values: Sequence[float], mean: float) -> float:
 
 
 def _interval(mean: float, error: float, units: int) -> tuple[float, float]:
-    """Give the ends: the outermost true means x from which this one is t standard errors away, no further.
+    """Return the bounds: the outermost true means x that are at most t standard errors away from this mean.
 
-    The error is taken to shrink towards 0 and 1 as that of a proportion does: `(mean - x)² = share · x · (1 - x)`.
+    The error is assumed to shrink towards 0 and 1 as that of a proportion does: `(mean - x)² = share · x · (1 - x)`.
     """
     spread = mean * (1.0 - mean)
-    # No scores in 0-1 vary more than those that are 0 or 1. So that is the limit; and it is what has to be assumed where
-    # all are equal: six times 1.0 is no proof that the seventh will be, and a bootstrap would claim just that.
+    # No scores in 0-1 vary more than those that are 0 or 1, so that is the limit. It must also be assumed if all are
+    # equal: six times 1.0 does not prove that the seventh will be, but a bootstrap would claim so.
     share = most = Z**2 / units
     if spread > 0.0:
-        # Nor are five times 1.0 and one 0.999: scores that hardly differ say as little of those that have not been seen.
-        # `least` is the squared error, in parts of `spread`, of equal scores and one more that varies as much as scores
-        # can. Errors below it count the less, the smaller they are: a last digit never decides between two intervals.
+        # Neither do five times 1.0 and one 0.999: scores that hardly differ give as little information about unseen
+        # ones. `least` is the squared error, as a fraction of `spread`, of equal scores and one more that varies as
+        # much as scores can. The smaller an error below it, the less weight it has: a last digit never decides between
+        # two intervals.
         relative, least = error**2 / spread, 1.0 / (units * (units + 1))
         share = min(most, student_t(units - 1) ** 2 * max(relative, least))
         if relative < least:
@@ -247,13 +253,13 @@ def _interval(mean: float, error: float, units: int) -> tuple[float, float]:
 def _draw(
     source: Generator, deviations: NDArray[float64], repeated: Mapping[int, NDArray[float64]], rows: int
 ) -> NDArray[float64]:
-    """Draw the deviation of the overall mean so many times."""
+    """Draw the deviation of the overall mean `rows` times."""
     import numpy as np  # noqa: PLC0415
 
     count = len(deviations)
     chosen = source.integers(count, size=rows * count)
     drawn = deviations[chosen]
-    places = np.argsort(chosen, kind="stable")  # where each task was drawn, one task after the other
+    places = np.argsort(chosen, kind="stable")  # the draws of each task, one task after the other
     ends = np.cumsum(np.bincount(chosen, minlength=count))
     for index, scores in repeated.items():
         own: NDArray[intp] = places[(ends[index - 1] if index else 0) : ends[index]]
@@ -267,7 +273,7 @@ def _draw(
 
 
 def _portions(rows: int, width: int) -> Iterator[int]:
-    """Split rows of so many draws each into portions that stay within the memory allowed."""
+    """Split rows of so many draws each into portions that fit into the memory limit."""
     most = max(1, DRAWS_AT_ONCE // width)
     for start in range(0, rows, most):
         yield min(most, rows - start)

@@ -1,4 +1,4 @@
-"""The files of a run: where each lies, and how the derived ones are written."""
+"""The files of a run: their paths, and how derived ones are written."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 RUN_JSON = "run.json"
 JOURNAL = "journal.jsonl"
-NAMED_RUNS = 5  # in an error
+NAMED_RUNS = 5  # how many an error lists
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFiles:
-    """The paths of one run below an output folder."""
+    """The paths of one run in an output folder."""
 
     output_dir: Path
     name: str
@@ -42,37 +42,37 @@ class RunFiles:
 
     @property
     def argument(self) -> str:
-        """What names the run on a command line, for a shell: its id where that will do, else its folder."""
+        """The run's name on a command line, quoted for a shell: its id if that is sufficient, else its folder."""
         elsewhere = self.output_dir.absolute() != DEFAULT_OUTPUT_DIR.absolute()
         return shlex.quote(str(self.folder)) if elsewhere else _run_id(self.name)
 
     @property
     def journal(self) -> Path:
-        """The append-only truth."""
+        """The append-only journal."""
         return self.folder / JOURNAL
 
     @property
     def provenance(self) -> Path:
-        """What was asked and what ran it."""
+        """run.json: what was asked for and what ran it."""
         return self.folder / RUN_JSON
 
     def trial(self, key: TrialKey, attempt: int = 1) -> Path:
-        """The folder of the evidence of one attempt at a trial."""
+        """Return the folder of the evidence of one attempt at a trial."""
         again = f".attempt{attempt}" if attempt > 1 else ""
         return self.folder / "trials" / key.task_id / f"{key.repetition}{again}"
 
 
 def create_run(output_dir: Path, name: str) -> RunFiles:
-    """Make the folder of a new run, private to the user. Blocks.
+    """Create the folder of a new run, private to the user. Blocks.
 
-    Raises ResultsError when it can't be made, exists, or would lie where a link of another user's leads. Nothing of
-    the run's is there then.
+    Raises ResultsError if it can't be created, already exists, or would be behind a link of another user. In that case
+    nothing of the run is left behind.
     """
     files = RunFiles(output_dir=output_dir, name=name)
     try:
-        refuse_planted(output_dir, option="--output-dir")  # before, so that nothing is made where it leads
+        refuse_planted(output_dir, option="--output-dir")  # before, so that nothing is created behind a link
         output_dir.mkdir(parents=True, exist_ok=True)
-        refuse_planted(output_dir, option="--output-dir")  # and after: from here on nobody can put one there
+        refuse_planted(output_dir, option="--output-dir")  # and after: from now on no other user can put a link there
         make_private(files.folder)
         try:
             make_private(files.folder / "trials")
@@ -87,7 +87,7 @@ def create_run(output_dir: Path, name: str) -> RunFiles:
 
 
 def runs_of(output_dir: Path) -> tuple[RunFiles, ...]:
-    """The runs of an output folder, the newest first, as their ids say. Blocks."""
+    """Return the runs of an output folder, newest first by id. Blocks."""
     names = sorted(_names(output_dir), key=_run_id, reverse=True)
     return tuple(RunFiles(output_dir=output_dir, name=name) for name in names)
 
@@ -103,11 +103,11 @@ def _run_id(name: str) -> str:
 def find_run(name: str, output_dir: Path) -> RunFiles:
     """Find a run by its folder, its aggregate, its name or its id. Blocks.
 
-    Raises ResultsError, naming the newest runs of the output folder, when there is none or more than one.
+    Raises ResultsError, listing the newest runs of the output folder, if there is none or more than one.
     """
     path = Path(name)
     try:
-        beside = [path.with_suffix("")] if path.suffix == ".json" else []  # its aggregate
+        beside = [path.with_suffix("")] if path.suffix == ".json" else []  # the folder of this aggregate
         within = [path.parent] if path.is_file() else []
         for folder in (path, *beside, *within):
             if (folder / RUN_JSON).is_file():
@@ -132,7 +132,7 @@ def find_run(name: str, output_dir: Path) -> RunFiles:
 
 
 def no_folder(output_dir: Path) -> str:
-    """The sentence for an output folder that is not there."""
+    """Return the error message for a missing output folder."""
     return (
         f"{output_dir} is not a folder, so no run can be found in it. Go to where you made your runs, or name their "
         "folder with --output-dir."
@@ -140,9 +140,9 @@ def no_folder(output_dir: Path) -> str:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write JSON so that a reader sees the old file or the whole new one, also after a crash. Blocks.
+    """Write JSON atomically: a reader sees the old file or the complete new one, even after a crash. Blocks.
 
-    A link in its place is replaced, not followed. Raises ResultsError when it can't be written.
+    A link at the path is replaced, not followed. Raises ResultsError if the file can't be written.
     """
     data = msgspec.json.format(msgspec.json.encode(value), indent=2)
     try:

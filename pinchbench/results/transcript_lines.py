@@ -1,4 +1,4 @@
-"""The lines of a transcript: events out of whatever state a line is in, and what every reader asks of one (pure)."""
+"""Parse the lines of a transcript, even damaged ones, and read the common fields of their events (pure)."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 Event: TypeAlias = dict[str, object]
 
 RECORD_START = '{"type"'
-MAX_RESYNCS = 64  # tries to find a record inside a damaged line: bounds the work on hostile input
+MAX_RESYNCS = 64  # attempts to find a record in a damaged line: bounds the work on hostile input
 INTERNAL_PROVIDER = "openclaw"  # assistant messages that OpenClaw writes itself (delivery mirrors, notices)
-MAX_AMOUNT = 2.0**53  # of tokens or dollars: sums of hostile numbers stay numbers
+MAX_AMOUNT = 2.0**53  # of tokens or dollars: keeps sums of hostile numbers finite
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParsedLine:
-    """The events of one transcript line: one when all is well. Raw pieces stand as `{"raw", "parse_error"}`."""
+    """The events of one transcript line, normally one. Text that can't be parsed becomes `{"raw", "parse_error"}`."""
 
     events: tuple[Event, ...]
     damaged: bool = False
 
 
 def parse_line(line: bytes) -> ParsedLine:
-    """Read one line of a transcript, whatever state it is in.
+    """Parse one line of a transcript, even a damaged one.
 
-    A torn line, or two records spliced onto one, is searched for whole records; what is left over is kept
-    as `{"raw": text, "parse_error": why}` in its place. Blank lines hold no events. Never raises.
+    A torn line, or two records joined on one line, is searched for whole records; what remains is kept as `{"raw":
+    text, "parse_error": why}` in its place. Blank lines hold no events. Never raises.
     """
     text = line.decode("utf-8", "replace").strip()
     if not text:
@@ -52,7 +52,7 @@ def _decode(text: str) -> tuple[object, str]:
 
 def _resynchronise(text: str, problem: str) -> Iterator[Event]:
     decoder = json.JSONDecoder()
-    kept = 0  # everything before this place has been given out
+    kept = 0  # everything before this position has been returned
     at = text.find(RECORD_START)
     for _ in range(MAX_RESYNCS):
         if at < 0:
@@ -61,7 +61,7 @@ def _resynchronise(text: str, problem: str) -> Iterator[Event]:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             value, end = None, at + 1
-        # parts inside a torn record begin with "type" too; only whole records have a time as well
+        # parts inside a torn record also begin with "type"; only whole records have a timestamp as well
         if isinstance(value, dict) and isinstance(value.get("timestamp"), str):
             if text[kept:at].strip():
                 yield {"raw": text[kept:at], "parse_error": problem}
@@ -75,7 +75,7 @@ def _resynchronise(text: str, problem: str) -> Iterator[Event]:
 
 
 def parts_of(message: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """The content parts of a message; a plain string counts as one text part (newer releases write those)."""
+    """Return the content parts of a message; a plain string counts as one text part (newer releases write those)."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -83,17 +83,17 @@ def parts_of(message: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def text_of(message: Mapping[str, object]) -> str:
-    """The text parts of a message, joined by newlines."""
+    """Return the text parts of a message, joined by newlines."""
     return writable("\n".join(str(part.get("text", "")) for part in parts_of(message) if part.get("type") == "text"))
 
 
 def writable(text: str) -> str:
-    """Replace halves of surrogate pairs, which JSON may hold and no file or terminal takes."""
+    """Replace unpaired surrogates, which JSON may contain but no file or terminal accepts."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def usage_of(value: object) -> Usage:
-    """The tokens and the price of one model call, as its message names them; what is no number counts as none."""
+    """Return the tokens and the cost of one model call, as its message states them; invalid numbers are ignored."""
     usage = value if isinstance(value, dict) else {}
     cost = usage.get("cost")
     return Usage(
@@ -108,7 +108,7 @@ def usage_of(value: object) -> Usage:
 
 
 def _amount(value: object) -> float:
-    if value is None:  # most often
+    if value is None:  # the most common case
         return 0.0
     try:
         number = float(value) if isinstance(value, (int, float)) else 0.0
@@ -118,13 +118,13 @@ def _amount(value: object) -> float:
 
 
 def _count(value: object) -> int:
-    if type(value) is int and 0 <= value <= MAX_AMOUNT:  # nearly always
+    if type(value) is int and 0 <= value <= MAX_AMOUNT:  # nearly always true
         return value
     return int(_amount(value))
 
 
 def written_at(event: Mapping[str, object]) -> float:
-    """When OpenClaw wrote an event, in seconds since the epoch; infinite when it does not say."""
+    """Return when OpenClaw wrote an event, in seconds since the epoch; infinity if it has no time."""
     try:
         return datetime.fromisoformat(str(event.get("timestamp"))).timestamp()
     except (ValueError, OverflowError):

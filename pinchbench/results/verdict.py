@@ -1,4 +1,4 @@
-"""What a comparison says, in sentences (pure)."""
+"""Describe the result of a comparison in sentences (pure)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pinchbench.results.difference import Difference
 
 SMALLEST_P = 0.001
-NEARLY_WHOLE = 0.2  # of a repetition: a few trials without a score change nothing in what to ask for
+NEARLY_WHOLE = 0.2  # of a repetition: a few trials without a score don't change the recommendation
 UNPAIRED = {
     Unpaired.ONLY_A: "only in A",
     Unpaired.ONLY_B: "only in B",
@@ -28,7 +28,7 @@ UNPAIRED = {
 
 
 def verdict(comparison: Comparison) -> str:
-    """One sentence that says whether the data tell A from B."""
+    """Return one sentence that says whether the data show a difference between A and B."""
     difference = comparison.difference
     match comparison.verdict:
         case Verdict.NOTHING_PAIRED:
@@ -48,7 +48,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def told(difference: Difference, *, mirrored: bool = False) -> str:
-    """A difference with its interval; `mirrored` tells A − B."""
+    """Format a difference with its interval; `mirrored` gives A − B."""
     mean, low, high = difference.mean, difference.low, difference.high
     if mean is None:
         return "–"
@@ -60,12 +60,12 @@ def told(difference: Difference, *, mirrored: bool = False) -> str:
 
 
 def signed(value: float) -> str:
-    """A difference with its sign: `+0.080`, `−0.080`, `0.000`."""
+    """Format a difference with its sign: `+0.080`, `−0.080`, `0.000`."""
     return f"+{value:.3f}" if round(value, 3) > 0 else _number(value)
 
 
 def told_p(p: float | None) -> str:
-    """The p of a test: `p = 0.012`, `p < 0.001`."""
+    """Format the p of a test: `p = 0.012`, `p < 0.001`."""
     if p is None:
         return "no test"
     return f"p < {SMALLEST_P}" if p < SMALLEST_P else f"p = {p:.3f}"
@@ -77,7 +77,7 @@ def _number(value: float) -> str:
 
 
 def outlook(comparison: Comparison) -> Iterator[str]:
-    """What it would take to tell a difference of the size seen, and what the data could tell as they are."""
+    """Say what would be needed to detect a difference of the observed size, and what the present data could detect."""
     needed, difference = comparison.needed, comparison.difference
     if difference.mean is None or comparison.verdict in (Verdict.A_BETTER, Verdict.B_BETTER):
         return
@@ -92,7 +92,7 @@ def outlook(comparison: Comparison) -> Iterator[str]:
 
 
 def _disagreement(comparison: Comparison) -> Iterator[str]:
-    """Why a small p, or an interval without 0, has told nothing: it takes both."""
+    """Explain why a small p alone, or an interval without 0 alone, shows no difference: both are needed."""
     low, high = comparison.difference.low, comparison.difference.high
     if comparison.p is None or low is None or high is None:
         return
@@ -145,7 +145,7 @@ def _why_not_repetitions(comparison: Comparison) -> str:
 
 
 def notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """What holds for all the comparisons with one baseline."""
+    """Yield the notes that apply to all comparisons with one baseline."""
     if len(comparisons) > 1:
         tested = sum(one.p is not None for one in comparisons)
         yield (
@@ -155,7 +155,7 @@ def notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def warnings(comparison: Comparison) -> Iterator[str]:
-    """In what the sides are unlike, or not whole."""
+    """Yield warnings about sides that differ in settings or are incomplete."""
     for one in comparison.unlike:
         yield f"Not alike in {one.setting}: A {one.a}, B {one.b}."
     for name, side in (("A", comparison.a), ("B", comparison.b)):
@@ -176,5 +176,5 @@ def warnings(comparison: Comparison) -> Iterator[str]:
 
 
 def ratio(b: float, a: float) -> str:
-    """B as a multiple of A: `×1.25`; `–` where A is nothing."""
+    """Format B as a multiple of A: `×1.25`; `–` if A is 0."""
     return f"×{b / a:.2f}" if a > 0 else "–"

@@ -1,4 +1,4 @@
-"""Whether the files of a run are what the runner wrote: run.json, the journal, the evidence, and the result file."""
+"""Verify that a run's files are as the runner wrote them: run.json, the journal, the evidence, and the result file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """What was found of a run."""
+    """The result of verifying a run."""
 
     VERIFIED = "verified"
     UNVERIFIED = "unverified"
@@ -36,14 +36,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verified:
-    """What was found of a run.
+    """The findings on a run.
 
     Attributes:
         run: the name of its folder.
         records: how many records of the journal are chained.
         files: how many files were compared with their digests.
-        differences: what is not as it was written, a sentence each without a full stop.
-        unverified: what has no digest, because an older release wrote it; sentences as well.
+        differences: what was changed after it was written, one sentence each without a full stop.
+        unverified: what has no digest because an older release wrote it; sentences as well.
         problem: why the run can't be read.
     """
 
@@ -56,7 +56,7 @@ class Verified:
 
     @property
     def state(self) -> State:
-        """All of it in a word."""
+        """The overall result."""
         if self.problem:
             return State.UNREADABLE
         if self.differences:

@@ -1,1 +1,1 @@
-"""Runs written in the formats of other tools: tables, test reports, traces and logs."""
+"""Export of runs to the formats of other tools: tables, test reports, traces and logs."""

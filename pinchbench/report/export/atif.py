@@ -1,4 +1,4 @@
-"""A run as trajectories in the Agent Trajectory Interchange Format (ATIF): a document a trial, and an index."""
+"""Export a run as trajectories in the Agent Trajectory Interchange Format (ATIF): one document per trial, and an index."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ EXPLAINED = (
 
 
 def write_atif(run: PastRun, folder: Path) -> None:
-    """Write `trials/<task>/<repetition>.json` for each trial that left a conversation, and the index of all. Blocks.
+    """Write `trials/<task>/<repetition>.json` for each trial with a conversation, and an index of all trials. Blocks.
 
-    Of a trial that was retried, it is the attempt that counts. The folder appears whole or not at all, and takes the
-    memory of the largest conversation to write; the same run gives the same bytes. Raises ResultsError when it can't be
-    written, or is there already.
+    For a retried trial this is the attempt that counts. The folder is created completely or not at all; memory is
+    bounded by the largest conversation. The same run gives the same bytes. Raises ResultsError if it can't be written
+    or already exists.
     """
     with whole_folder(folder) as fresh:
         rows = []
@@ -53,7 +53,7 @@ def write_atif(run: PastRun, folder: Path) -> None:
 
 
 def trajectory(run: PastRun, outcome: Outcome) -> Document | None:
-    """An attempt as a trajectory; None when there is no message of it. Blocks."""
+    """Return an attempt as a trajectory; None if it has no messages. Blocks."""
     messages = conversation_of(run, outcome)
     if not messages:
         return None
@@ -79,7 +79,7 @@ def trajectory(run: PastRun, outcome: Outcome) -> Document | None:
 
 
 def _steps(messages: Sequence[Message]) -> list[Document]:
-    """The turns in order; what a tool answered stands with the call, in the step that has it."""
+    """Return the turns in order; a tool's result is part of the step that has its call."""
     answers = {message.call_id: message for message in messages if message.role is Role.TOOL and message.call_id}
     steps: list[Document] = []
     for message in messages:
@@ -129,36 +129,36 @@ def _turn(message: Message, answers: Mapping[str, Message]) -> Document:
             **({} if cost is None else {"cost_usd": cost}),
         }
         if message.usage.cache_write_tokens:
-            # charged apart from all else, which the format wants to be told here
+            # charged separately; the format has no field for it but this
             metrics["extra"] = {"cache_creation_input_tokens": message.usage.cache_write_tokens}
         step["metrics"] = metrics
     return step
 
 
 def _result(answer: Message) -> Document:
-    """What a tool answered, and whether it failed, for which the format has no field."""
+    """Return a tool's result, and whether it failed, for which the format has no field."""
     result: Document = {"source_call_id": answer.call_id, "content": answer.text}
     return {**result, "extra": {"is_error": True}} if answer.is_error else result
 
 
 def _about(message: Message) -> Document:
-    """What the format has no field for."""
+    """Return the properties of a message for which the format has no field."""
     about: Document = {"stop_reason": message.stop, "error": message.error}
     return {name: value for name, value in about.items() if value}
 
 
 def _is_told(usage: Usage) -> bool:
-    """Whether the provider named any number; a call without is not one that used nothing."""
+    """Whether the provider reported any number; a call without a report is not one that used nothing."""
     return bool(_prompt_tokens(usage) or usage.output_tokens or usage.cost_usd)
 
 
 def _prompt_tokens(usage: Usage) -> int:
-    """All that went in: as ATIF has it, what came from the cache is a part of it."""
+    """Return all input tokens: in ATIF, tokens from the cache are included."""
     return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
 
 
 def _totals(messages: Sequence[Message], steps: int) -> Document:
-    """The sums of the steps."""
+    """Return the sums over the steps."""
     usages = [message.usage for message in messages if message.role is Role.ASSISTANT]
     cost = sum(usages, Usage()).known_cost_usd
     return {
@@ -175,7 +175,7 @@ def _run(run: PastRun) -> Document:
 
 
 def _trial(run: PastRun, outcome: Outcome) -> Document:
-    """What became of the trial and what it was graded; without a score there is none, and why."""
+    """Return a trial's outcome and its score, or the reason why it has none."""
     grade, task = run.grades.get(outcome.key), run.facts.tasks.get(outcome.key.task_id)
     about: Document = {
         "task_id": outcome.key.task_id,
@@ -202,7 +202,7 @@ def _trial(run: PastRun, outcome: Outcome) -> Document:
 
 
 def _row(run: PastRun, key: TrialKey, name: str | None) -> Document:
-    """A planned trial; `file` is null where there is no trajectory."""
+    """Return a planned trial for the index; `file` is null if there is no trajectory."""
     row: Document = {"task_id": key.task_id, "repetition": key.repetition, "file": name}
     if (attempts := run.attempts.get(key)) is None:
         return {**row, "reason": None, "score": None, "left_out": "not_run"}

@@ -1,4 +1,4 @@
-"""A trial's conversation fit for the documents of other tools: bounded, and each answer with the call it answers."""
+"""Prepare a trial's conversation for documents of other tools: bounded, and with each tool result matched to its call."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from pinchbench.results.past_run import PastRun
 
 MAX_TEXT = (
-    1_000_000  # characters of one text: viewers hold whole conversations in memory, and the transcript has the rest
+    1_000_000  # characters of one text: viewers hold whole conversations in memory; the transcript has the full text
 )
 MAX_ID = 200  # characters of a call's id
-MAX_DEPTH = 64  # of a call's arguments: readers of JSON give up a few hundred levels down
-MAX_NUMBER = 2**63  # larger integers are no numbers to most readers of JSON
+MAX_DEPTH = 64  # of a call's arguments: JSON parsers fail at some hundred levels
+MAX_NUMBER = 2**63  # most JSON parsers can't represent larger integers
 
 
 def conversation_of(run: PastRun, outcome: Outcome) -> tuple[Message, ...]:
-    """The messages of an attempt, as `told` gives them; none where there is no transcript. Blocks.
+    """Return the messages of an attempt as `told` prepares them; empty if there is no transcript. Blocks.
 
-    A transcript that can't be read is a note of that: one of thousands must not keep the others.
+    An unreadable transcript becomes a note that says so: one of thousands must not prevent the export of the others.
     """
     try:
         messages = read_conversation(run.files.trial(outcome.key, outcome.attempt) / "transcript.jsonl")
@@ -40,10 +40,10 @@ def conversation_of(run: PastRun, outcome: Outcome) -> tuple[Message, ...]:
 
 
 def told(messages: Iterable[Message]) -> Iterator[Message]:
-    """The same messages with nothing that a document can't hold (pure).
+    """Yield the same messages without anything that a document can't represent (pure).
 
-    Texts are cut and say so. Each call has an id of its own, though models use theirs again; a tool's message names the
-    call that it answers, and no call twice. It names none when there is none.
+    Long texts are truncated and say so. Each call gets a unique id, since models reuse theirs; a tool's message names
+    the call that it answers, or none, and no call is named twice.
     """
     used: set[str] = set()
     times = Counter[str]()
@@ -55,7 +55,7 @@ def told(messages: Iterable[Message]) -> Iterator[Message]:
             own = _own_id(call.id, used, times)
             new.setdefault(call.id, []).insert(0, own)
             calls.append(ToolCall(id=own, name=bounded(call.name), arguments=_arguments(call.arguments)))
-        waiting.update(new)  # an answer is one to the latest call of that id
+        waiting.update(new)  # a result belongs to the latest call with that id
         call_id = message.call_id
         if message.role is Role.TOOL:
             open_calls = waiting.get(call_id)
@@ -89,13 +89,13 @@ def _arguments(arguments: Mapping[str, object]) -> dict[str, object]:
 
 
 def bounded(text: str) -> str:
-    """Text without halves of surrogate pairs, cut with a word on what is missing."""
+    """Return text without unpaired surrogates, truncated with a note on what is missing."""
     text = writable(text)
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}\n[{len(text) - MAX_TEXT} more characters were cut]"
 
 
 def json_value(value: object, depth: int = 0) -> object:
-    """A value that any reader of JSON takes: what it can't hold stands as text."""
+    """Return a value that any JSON parser accepts: what JSON can't represent becomes text."""
     match value:
         case None | bool():
             known: object = value
@@ -115,13 +115,13 @@ def json_value(value: object, depth: int = 0) -> object:
 
 
 def iso(at: float | None) -> str | None:
-    """A time as ISO 8601 with its offset, which is UTC's; None for one that is not known, or is none that calendars have."""
+    """Format a time as ISO 8601 with its offset, which is UTC; None if it is unknown or out of range."""
     known = moment(at or 0.0)
     return known.isoformat(timespec="milliseconds") if known is not None else None
 
 
 def left_out(run: PastRun, outcome: Outcome) -> str | None:
-    """Why a trial has no score: `infrastructure`, `interrupted`, `prerequisite_missing`, `not_graded`, or what its grade says."""
+    """Return why a trial has no score: `infrastructure`, `interrupted`, `prerequisite_missing`, `not_graded`, or its grade's reason."""
     if run.score(outcome.key) is not None:
         return None
     if not outcome.reason.counts:

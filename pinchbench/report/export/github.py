@@ -1,4 +1,4 @@
-"""A run as a summary in Markdown, for a job of GitHub Actions."""
+"""Export a run as a Markdown summary for a GitHub Actions job."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from pinchbench.results.result_json import Aggregate, JudgeTotals
     from pinchbench.results.statistics import Estimate
 
-MAX_BYTES = 1024 * 1024  # of the summary of a step: GitHub drops a longer one whole
-LIST_BYTES = 240 * 1024  # of each list, of which there are four
+MAX_BYTES = 1024 * 1024  # of a step's summary: GitHub drops a longer one entirely
+LIST_BYTES = 240 * 1024  # of each list; there are four
 MAX_NAME = 120  # characters
 MAX_NOTE = 240
-# what Markdown, or what GitHub does with it, could take for anything but a letter
+# whatever Markdown or GitHub's extensions could interpret as markup
 _MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "&<>\"'\\`*_{}[]()#.!|~:@$^"}
 
 
 def github_lines(run: PastRun) -> Iterator[str]:
-    """The run as Markdown: the score, a table by category, and folded lists of what was not passed and why.
+    """Yield the run as Markdown: the score, a table by category, and collapsible lists of what was not passed and why.
 
-    Never more than 1 MiB: the lists are cut, the worst trials stay. Whatever comes from outside stands as code whose
-    signs are written as numbers, so that it is no markup, no link and no mention of anybody, wherever it is put.
+    At most 1 MiB: the lists are truncated, keeping the worst trials. Text from outside is shown as code with its
+    special characters as numeric entities, so that it can't become markup, a link or a mention of a user wherever it is
+    used.
     """
     totals = run.data
     rows = list(trial_rows(run))
@@ -113,7 +114,7 @@ def _categories(totals: Aggregate, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _folded(title: str, rows: Sequence[Row], threshold: float = 0.0) -> Iterator[str]:
-    """A list that opens when its title is clicked; none without rows."""
+    """Yield a collapsible list; nothing if there are no rows."""
     if not rows:
         return
     counted = title if title[0].isdigit() else f"{title}: {many(len(rows), 'trial')}"
@@ -145,7 +146,7 @@ def _note(row: Row) -> str:
 
 
 def _listed(lines: Iterable[str], *, rest: str) -> Iterator[str]:
-    """Lines of a table up to the size that a list may have; then how many it leaves out."""
+    """Yield the lines of a table up to the size limit of a list, then the number of omitted ones."""
     size = left = 0
     for line in lines:
         size += len(line.encode("utf-8", "replace"))
@@ -168,7 +169,7 @@ def _sum(rows: Iterable[Row], column: str) -> float:
 
 
 def _dollars(cost: float | None) -> str:
-    return "cost unknown" if cost is None else f"USD {cost:.4f}"  # two dollar signs in a line are a formula
+    return "cost unknown" if cost is None else f"USD {cost:.4f}"  # two dollar signs on a line would be a formula
 
 
 def _code(text: str, *, width: int = MAX_NAME) -> str:

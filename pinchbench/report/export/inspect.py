@@ -1,4 +1,4 @@
-"""A run as a log of Inspect AI, which `inspect view` opens: a sample a trial, an epoch a repetition."""
+"""Export a run as an Inspect AI log, which `inspect view` opens: a sample per trial, an epoch per repetition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 VERSION = 2  # of Inspect's log format
 FORMATS = (".eval", ".json")
-# what says how the trials were run; folders and endpoints stay where they are
+# options that describe how the trials were run; folders and endpoints are not exported
 TOLD_OPTIONS = (
     "suite",
     "runs",
@@ -53,15 +53,15 @@ TOLD_OPTIONS = (
     "max_hours",
     "seed",
 )
-UNDATED = (1980, 1, 1, 0, 0, 0)  # the members of an archive: the same run gives the same bytes
+UNDATED = (1980, 1, 1, 0, 0, 0)  # the archive members' time: the same run gives the same bytes
 
 
 def write_inspect(run: PastRun, path: Path) -> None:
-    """Write a run's log, whole or not at all, as an archive (`.eval`, what Inspect writes) or one JSON document (`.json`).
+    """Write a run's log atomically, as an archive (`.eval`, Inspect's own format) or one JSON document (`.json`).
 
-    Both hold the same and take the memory of the largest conversation; of the archive, a viewer reads only what it
-    shows. The same run gives the same bytes. Blocks. Raises ConfigError for another ending and ResultsError when it
-    can't be written.
+    Both hold the same data; memory is bounded by the largest conversation. A viewer reads only the parts of the archive
+    that it shows. The same run gives the same bytes. Blocks. Raises ConfigError for any other suffix and ResultsError
+    if it can't be written.
     """
     if path.suffix not in FORMATS:
         raise ConfigError(f"{path} is no name for a log of Inspect's: it has to end in {' or '.join(FORMATS)}.")
@@ -94,7 +94,7 @@ def _add(archive: ZipFile, name: str, value: object) -> None:
 
 
 def _write_document(run: PastRun, file: IO[bytes]) -> None:
-    """Inspect reads the head of a document alone, so the samples come after it."""
+    """Write a JSON document. Inspect reads only the head to list it, so the samples come last."""
     file.write(msgspec.json.encode(_head(run))[:-1] + b',"samples":[')
     file.writelines(
         (b",\n" if number else b"\n") + msgspec.json.encode(one) for number, one in enumerate(_samples(run))
@@ -103,7 +103,7 @@ def _write_document(run: PastRun, file: IO[bytes]) -> None:
 
 
 def _samples(run: PastRun) -> Iterator[Document]:
-    """The trials that were run, in the plan's order, with one conversation at a time in memory."""
+    """Yield the trials that were run, in the plan's order, with one conversation at a time in memory."""
     scorers = _scorers(run)
     for key in run.facts.keys:
         if (attempts := run.attempts.get(key)) is not None:
@@ -112,7 +112,7 @@ def _samples(run: PastRun) -> Iterator[Document]:
 
 
 def _scorers(run: PastRun) -> tuple[str, ...]:
-    """Those that any task has; the final score is there of each."""
+    """Return the scorers that any task has; every task has the final one."""
     kinds = {task.grading_type for task in run.facts.tasks.values()}
     kinds |= {grade.grading_type for grade in run.grades.values()}
     has_check = kinds & {GradingType.AUTOMATED, GradingType.HYBRID}
@@ -121,7 +121,7 @@ def _scorers(run: PastRun) -> tuple[str, ...]:
 
 
 def _head(run: PastRun) -> Document:
-    """All but the samples and what comes after them."""
+    """Return everything except the samples and what follows them."""
     finished = run.journal.state.finished
     usage, grading = _usage(run)
     return {
@@ -143,7 +143,7 @@ def _head(run: PastRun) -> Document:
 def _status(run: PastRun) -> str:
     if not run.unfinished:
         return "success"
-    if run.end is None:  # its runner died or goes on
+    if run.end is None:  # its runner died or is still running
         return "started"
     return "cancelled" if run.end.interrupted or run.end.stopped or run.end.stop is not None else "success"
 
@@ -225,7 +225,7 @@ def _by_task(run: PastRun, scorer: str) -> dict[str, list[float]]:
 
 
 def _metrics(run: PastRun, scorer: str) -> Document:
-    """Mean over tasks of the means of their repetitions, as Inspect reduces epochs; none at all without a score."""
+    """Return the mean over tasks of their repetitions' means, as Inspect reduces epochs; empty without a score."""
     by_task = _by_task(run, scorer)
     means = [summarise(scores).mean for scores in by_task.values()]
     known = [mean for mean in means if mean is not None]
@@ -265,7 +265,7 @@ def _tail(run: PastRun) -> Document:
 
 
 def _usage(run: PastRun) -> tuple[Document, Document]:
-    """What the attempts that count have used by model, and apart from it what judging them has."""
+    """Return the usage of the attempts that count by model, and separately the usage of judging them."""
     by_model: dict[str, Usage] = {}
     judged = []
     for key in run.facts.keys:

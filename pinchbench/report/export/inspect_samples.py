@@ -1,4 +1,4 @@
-"""A trial as a sample of an Inspect AI log (pure)."""
+"""Convert a trial to a sample of an Inspect AI log (pure)."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 Document: TypeAlias = dict[str, object]
 
-FINAL, CHECK, JUDGE = "final", "check", "judge"  # what Inspect calls scorers
-STOPS = {"stop": "stop", "length": "max_tokens", "toolUse": "tool_calls"}  # OpenClaw's words in Inspect's
+FINAL, CHECK, JUDGE = "final", "check", "judge"  # named scorers in Inspect
+STOPS = {"stop": "stop", "length": "max_tokens", "toolUse": "tool_calls"}  # OpenClaw's stop reasons to Inspect's
 NOT_A_RECORD = "No record of the session; as it stands in the transcript:"
-MAX_ANSWER = 2_000  # characters: the whole answer is the last message
-LONG = 200  # characters: longer texts of events stand once, beside them
-MAX_SUMMARY = 1_000  # characters of a text in the list of all samples, as Inspect has it
+MAX_ANSWER = 2_000  # characters: the last message has the whole answer
+LONG = 200  # characters: longer texts of events are stored once, as attachments
+MAX_SUMMARY = 1_000  # characters of a text in the list of all samples, as in Inspect
 MAX_SUMMARY_INPUT = 5_000
 
 
 def stable_id(*parts: object) -> str:
-    """An id of 32 hexadecimal digits that is the same for the same parts."""
+    """Return an id of 32 hexadecimal digits that is the same for the same parts."""
     return uuid5(NAMESPACE_OID, "/".join(map(str, parts))).hex
 
 
 def part_score(run: PastRun, key: TrialKey, scorer: str) -> float | None:
-    """What a scorer gave a trial, in 0-1; None where it gave nothing, or the trial failed for infrastructure reasons."""
+    """Return a scorer's score for a trial, in 0-1; None if it gave none, or the trial failed for infrastructure reasons."""
     attempts, grade = run.attempts.get(key), run.grades.get(key)
     if scorer == FINAL:
         return run.score(key)
@@ -47,7 +47,7 @@ def part_score(run: PastRun, key: TrialKey, scorer: str) -> float | None:
 
 
 def sample(run: PastRun, outcome: Outcome, messages: Sequence[Message], scorers: Sequence[str]) -> Document:
-    """A trial with its conversation, as `conversation_of` gives it."""
+    """Return a trial with its conversation, as `conversation_of` returns it."""
     key = outcome.key
     identity = (run.facts.run_id, run.model, key, outcome.attempt)
     chat = [_chat_message(f"{key}.{number}", message) for number, message in enumerate(messages, start=1)]
@@ -94,7 +94,7 @@ def sample(run: PastRun, outcome: Outcome, messages: Sequence[Message], scorers:
 
 
 def summary(whole: Document) -> Document:
-    """What the list of all samples says of one."""
+    """Return a sample's entry in the list of all samples."""
     error, limit, messages = whole["error"], whole["limit"], whole["messages"]
     retries = whole["error_retries"]
     taken = ("id", "epoch", "target", "model_usage", "role_usage", "started_at", "completed_at", "total_time")
@@ -113,17 +113,17 @@ def summary(whole: Document) -> Document:
 
 
 def used_model(run: PastRun, outcome: Outcome) -> str:
-    """The name that an attempt's usage stands under: OpenClaw counts it for all its models together."""
+    """Return the model name for an attempt's usage: OpenClaw reports one sum for all its models."""
     return bounded(" + ".join(outcome.models)) or run.model
 
 
 def model_usage(usage: Usage) -> Document:
-    """Tokens and cost; as Inspect has it, what came from the cache is not among the input."""
+    """Return tokens and cost; in Inspect, cached tokens are not included in the input."""
     return _usage(usage, usage.known_cost_usd)
 
 
 def judge_usage(*parts: JudgeGrade) -> Document:
-    """What judging has used, by its role; nothing where nobody was asked. No cost where no price was named."""
+    """Return the usage of judging by role; empty if no judge was asked. Without a known price there is no cost."""
     usage = sum((part.usage for part in parts), Usage())
     costs = [part.cost_usd for part in parts if part.cost_usd is not None]
     return {"grader": _usage(usage, fsum(costs) if costs else None)} if usage.requests else {}
@@ -141,7 +141,7 @@ def _usage(usage: Usage, cost_usd: float | None) -> Document:
 
 
 def _chat_message(name: str, message: Message) -> Document:
-    """A message of the conversation; a note is none, it has its place among the events alone."""
+    """Return a message of the conversation; a note is not one and appears only among the events."""
     told: Document = {"id": name, "content": message.text, "role": message.role.value}
     notes: Document = {"session": message.session} if message.session > 1 else {}
     match message.role:
@@ -243,16 +243,16 @@ def _metadata(run: PastRun, outcome: Outcome) -> Document:
 
 @dataclass(kw_only=True, slots=True)
 class _Events:
-    """The calls of models and tools with their times. Texts that messages have too stand once, as attachments."""
+    """The calls of models and tools with their times. Texts that messages also contain are stored once, as attachments."""
 
     identity: tuple[object, ...]
     started_at: float
     events: list[Document] = field(default_factory=list)
-    pool: list[Document] = field(default_factory=list)  # what models were given, in order
+    pool: list[Document] = field(default_factory=list)  # input messages of the models, in order
     attachments: dict[str, str] = field(default_factory=dict)
 
     def fill(self, messages: Sequence[Message], chat: Sequence[Document]) -> None:
-        """Add what a conversation tells of; a call began when what came before it was there."""
+        """Add the events of a conversation; a call starts at the time of the message before it."""
         now, session, first = self.started_at, 0, 0
         calls = {call.id: (call, message.at) for message in messages for call in message.calls}
         for message, one in zip(messages, chat, strict=True):
@@ -317,7 +317,7 @@ def _thin_input(given: object) -> object:
 
 
 def _thin(about: object) -> Document:
-    """Only what is short: numbers, and texts that are cut."""
+    """Return only short values: numbers, and truncated texts."""
     if not isinstance(about, dict):
         return {}
     return {name: _cut(value, MAX_SUMMARY) for name, value in about.items() if not isinstance(value, list | dict)}

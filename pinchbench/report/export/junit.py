@@ -1,4 +1,4 @@
-"""A run as test results in JUnit's XML: a suite a category, a test case a trial."""
+"""Export a run as JUnit XML: a test suite per category, a test case per trial."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from pinchbench.results.past_run import PastRun
 
 NO_CATEGORY = "none"
-MAX_MESSAGE = 300  # characters of an attribute that lists of tests show whole
-# beside the control characters, what XML 1.0 can't hold even as a reference
+MAX_MESSAGE = 300  # characters of an attribute that test lists show in full
+# in addition to the control characters, what XML 1.0 can't contain even as a reference
 _ILLEGAL = re.compile("[\ufffe\uffff\ud800-\udfff]")
 
 Fields = dict[str, str]
 
 
 def junit_lines(run: PastRun) -> Iterator[str]:
-    """The run as JUnit's XML has it, so that a CI system shows it as its own tests.
+    """Yield the run as JUnit XML, so that a CI system shows it as test results.
 
-    A score below the pass threshold is a failure; an infrastructure failure is an error; what has no score, or was
-    not run (yet), is skipped, with the reason. `time` is the agent's own, in seconds. The transcript's path is relative to
-    the output folder.
+    A score below the pass threshold is a failure; an infrastructure failure is an error; a trial without a score, or
+    that was not run (yet), is skipped, with the reason. `time` is the agent's own, in seconds. The transcript's path is
+    relative to the output folder.
     """
     suites: dict[str, list[TrialKey]] = {}
     for key in run.facts.keys:
@@ -37,7 +37,7 @@ def junit_lines(run: PastRun) -> Iterator[str]:
         suites.setdefault(task.category if task else NO_CATEGORY, []).append(key)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     fields = {"name": f"{run.model} {run.facts.run_id}", **_counts(run, run.facts.keys)}
-    del fields["skipped"]  # which the schema has for suites alone
+    del fields["skipped"]  # the schema allows it only for suites
     yield f"<testsuites{_attributes(fields)}>\n"
     for category, keys in suites.items():
         yield from _suite(run, category, keys)
@@ -48,7 +48,7 @@ def _suite(run: PastRun, category: str, keys: Sequence[TrialKey]) -> Iterator[st
     began = moment(run.facts.created_at)
     fields = {"name": category, "package": run.model, **_counts(run, keys)}
     if began is not None:
-        fields["timestamp"] = began.strftime("%Y-%m-%dT%H:%M:%S")  # as its schema has it: without a zone
+        fields["timestamp"] = began.strftime("%Y-%m-%dT%H:%M:%S")  # without a time zone, as the schema requires
     yield f"  <testsuite{_attributes(fields)}>\n    <properties>\n"
     facts = {
         "run_id": run.facts.run_id,
@@ -78,7 +78,7 @@ def _counts(run: PastRun, keys: Sequence[TrialKey]) -> Fields:
 
 
 def kind_of(run: PastRun, key: TrialKey) -> str:
-    """What a trial is as a test: passed (nothing), `failure`, `error` or `skipped`."""
+    """Return a trial's kind as a test: empty for passed, `failure`, `error` or `skipped`."""
     match state_of(run, key):
         case State.SCORED:
             score = run.score(key)
@@ -106,7 +106,7 @@ def _case(run: PastRun, category: str, key: TrialKey) -> Iterator[str]:
 
 
 def _why(run: PastRun, key: TrialKey, outcome: Outcome | None) -> tuple[str, str, str]:
-    """Why a trial has not passed: its sort, in a sentence, and at length."""
+    """Return why a trial has not passed: the kind, one sentence, and the details."""
     if outcome is None:
         left = f"; {many(run.unfinished, 'trial')} of the run left" if run.unfinished else ""
         return State.NOT_RUN.value, f"not run{left}", ""

@@ -1,8 +1,8 @@
-"""A run as a trace for ui.perfetto.dev: what each slot and each grader did when, and what it cost.
+"""Export a run as a trace for ui.perfetto.dev: what each slot and each grader did when, and what it cost.
 
-The format is the Trace Event Format: one JSON object, whose `traceEvents` are slices (`X`), instants (`i`), counters (`C`)
-and names (`M`). Times are whole microseconds since the first record of the run. Slices of one thread lie within each
-other or apart; where clocks were set back, they are cut so that they do.
+The format is the Trace Event Format: one JSON object, whose `traceEvents` are slices (`X`), instants (`i`), counters
+(`C`) and names (`M`). Times are whole microseconds since the first record of the run. Slices of one thread are nested
+or disjoint; if the clock was set back, they are cut to make them so.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from pinchbench.results.past_run import PastRun
     from pinchbench.results.records import Record
 
-# a process is a group of threads, which Perfetto shows one below the other; a thread of its process's own number would be
-# its main one, and shown first
+# a process is a group of threads, which Perfetto shows one below the other; a thread whose id is its process's would be
+# the main one, and shown first
 RUN, SLOTS, CHECKS, JUDGE = range(10_001, 10_005)
 PROCESSES = {RUN: "Run", SLOTS: "Slots", CHECKS: "Checks", JUDGE: "Judge"}
 LANES = {CHECKS: "check", JUDGE: "judge"}
@@ -50,10 +50,10 @@ Json = dict[str, object]
 
 
 def perfetto_lines(run: PastRun) -> Iterator[str]:
-    """The trace, one event a line. Blocks for the transcripts, of which one at a time is in memory.
+    """Yield the trace, one event per line. Blocks to read the transcripts, one at a time in memory.
 
-    A trial that has no outcome (yet) lasts until its slot took another, or until the last that its runner told of. When
-    a grading began is reckoned from when it ended and how long it took.
+    A trial that has no outcome (yet) lasts until its slot took another, or until its runner's last record. The start of
+    a grading is computed from its end and its duration.
     """
     first = min(_times(run.journal.records), default=run.facts.created_at)
     clock = _Clock(first=first)
@@ -67,7 +67,7 @@ def perfetto_lines(run: PastRun) -> Iterator[str]:
     }
     yield f'{{"displayTimeUnit":"ms","otherData":{_json(told)},"traceEvents":[\n'
     events = chain(_names(), _run_events(run, clock), _slot_events(run, clock), _grading_events(run, clock))
-    line = _json(next(events))  # there are names at least
+    line = _json(next(events))  # there is always at least one name
     for event in events:
         yield f"{line},\n"
         line = _json(event)
@@ -80,7 +80,7 @@ def _json(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Clock:
-    """Turns seconds since the epoch into whole microseconds since `first`."""
+    """Converts seconds since the epoch to whole microseconds since `first`."""
 
     first: float
 
@@ -122,7 +122,7 @@ def _instant(name: str, pid: int, tid: int, ts: int, **args: object) -> Json:
 
 
 def _run_events(run: PastRun, clock: _Clock) -> Iterator[Json]:
-    """What happened to the run as a whole, and its counters."""
+    """Yield the events of the run as a whole, and its counters."""
     agents, judge = Usage(), 0.0
     for record in sorted(run.journal.records, key=_when):
         ts = clock(_when(record))
@@ -166,7 +166,7 @@ def _counter(name: str, ts: int, **values: float) -> Json:
 
 
 def _slot_events(run: PastRun, clock: _Clock) -> Iterator[Json]:
-    """What each slot did, one after the other; each in the order of its clock."""
+    """Yield the events of each slot, one slot after the other, each in the order of time."""
     slots: dict[int, list[Slice]] = {}
     for slot, one in chain(_trials(run, clock), _open_trials(run.journal.records, clock)):
         slots.setdefault(slot, []).append(one)
@@ -195,7 +195,7 @@ def _complete(one: Slice, pid: int, tid: int) -> Json:
 
 
 def _trials(run: PastRun, clock: _Clock) -> Iterator[tuple[int, Slice]]:
-    """Every attempt that has ended, with its slot."""
+    """Yield every attempt that has ended, with its slot."""
     grades = run.journal.state.attempt_grades
     for record in run.journal.records:
         if isinstance(record, TrialFinished):
@@ -230,7 +230,7 @@ def _told(one: Outcome, score: float | None) -> Json:
 
 
 def _open_trials(records: Sequence[Record], clock: _Clock) -> Iterator[tuple[int, Slice]]:
-    """The trials that were started and have no outcome (yet), with their slots."""
+    """Yield the trials that were started and have no outcome (yet), with their slots."""
     last = 0.0
     taken: dict[int, TrialStarted] = {}
     for record in records:
@@ -244,7 +244,7 @@ def _open_trials(records: Sequence[Record], clock: _Clock) -> Iterator[tuple[int
                 begun = taken.get(outcome.slot)
                 if begun is not None and begun.key == outcome.key:
                     del taken[outcome.slot]
-            case RunResumed():  # the time until then was nobody's
+            case RunResumed():  # nothing ran until then
                 for slot, begun in taken.items():
                     yield slot, _open_trial(begun, before, clock)
                 taken.clear()
@@ -262,7 +262,7 @@ def _open_trial(begun: TrialStarted, end: float, clock: _Clock) -> Slice:
 
 
 def _inside(run: PastRun, trial: Slice, clock: _Clock) -> Iterator[Slice]:
-    """What an attempt's time went into: our set-up, then the agent, with its model's calls and tools within."""
+    """Yield the phases of an attempt: its set-up, then the agent, with its model calls and tools inside."""
     one = trial.outcome
     if one is None:
         return
@@ -275,15 +275,15 @@ def _inside(run: PastRun, trial: Slice, clock: _Clock) -> Iterator[Slice]:
     try:
         messages = read_conversation(run.files.trial(one.key, one.attempt) / "transcript.jsonl")
     except ResultsError:
-        return  # what the journal says of the trial is there all the same
+        return  # the journal's information about the trial is exported nevertheless
     for each in session_slices(messages, clock):
-        # an attempt that was made anew has overwritten the transcript of the one that was interrupted
+        # an attempt that was repeated has overwritten the transcript of the interrupted one
         if agent.start <= each.start and each.start <= agent.end:
             yield each.within(agent.start, agent.end)
 
 
 def _grading_events(run: PastRun, clock: _Clock) -> Iterator[Json]:
-    """What was graded when: checks and judge each in as few lanes as were busy at once."""
+    """Yield the gradings: checks and judges, each in as few lanes as were busy at once."""
     outcomes = [record.outcome for record in run.journal.records if isinstance(record, TrialFinished)]
     ended = {(one.key, one.attempt): one.ended_at for one in outcomes}
     gradings = [record.grade for record in run.journal.records if isinstance(record, GradeGiven)]
@@ -292,7 +292,7 @@ def _grading_events(run: PastRun, clock: _Clock) -> Iterator[Json]:
         JUDGE: [_part(one, one.judge.latency_s, ended, clock) for one in gradings if one.judge is not None],
     }
     for pid, slices in parts.items():
-        free: list[tuple[int, int]] = []  # when each lane is free, and its number
+        free: list[tuple[int, int]] = []  # when each lane becomes free, and its number
         for one in sorted(slices, key=lambda each: (each.start, each.end)):
             if free and free[0][0] <= one.start:
                 _, lane = heappop(free)
@@ -304,7 +304,7 @@ def _grading_events(run: PastRun, clock: _Clock) -> Iterator[Json]:
 
 
 def _part(grade: Grade, took_s: float, ended: Mapping[tuple[TrialKey, int], float], clock: _Clock) -> Slice:
-    """One part of a grading; both parts begin at once, no sooner than the trial had ended."""
+    """Return one part of a grading; both parts start together, no earlier than the trial's end."""
     began = max(grade.graded_at - grade.took_s, min(ended.get((grade.key, grade.attempt), 0.0), grade.graded_at))
     args = {
         "score": grade.score,

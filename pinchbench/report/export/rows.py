@@ -1,4 +1,4 @@
-"""One row a trial: the columns of every table, and the values of a run in them (pure)."""
+"""One row per trial: the columns of every table, and a run's values in them (pure)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey
     from pinchbench.results.past_run import PastRun
 
-MOST = 2**63 - 1  # what a column of whole numbers holds
-DEFAULT_ISOLATION = "private"  # of runs made before there was a choice
+MOST = 2**63 - 1  # the largest value of an integer column
+DEFAULT_ISOLATION = "private"  # of runs made before isolation was selectable
 
 
 class Kind(StrEnum):
-    """What a column holds. Every value may be missing, which is never the same as 0."""
+    """The type of a column. Every value may be missing, which is never the same as 0."""
 
     TEXT = "text"
     WHOLE = "whole number"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
 
 
 class State(StrEnum):
-    """Where a trial stands; every planned one is in exactly one. Only a scored trial has a part in the mean."""
+    """The state of a trial; every planned one has exactly one. Only scored trials contribute to the mean."""
 
     SCORED = "scored"
     UNGRADED = "ungraded"
@@ -48,7 +48,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """A column of the tables. `meaning` is what its documentation says."""
+    """A column of the tables. `meaning` is its documentation."""
 
     name: str
     kind: Kind
@@ -126,9 +126,9 @@ Row = dict[str, Value]
 
 
 def trial_rows(run: PastRun) -> Iterator[Row]:
-    """The rows of all planned trials, in the plan's order. Blocks for one small file. Pure but for that.
+    """Yield the rows of all planned trials, in the plan's order. Pure except for reading one small file, which blocks.
 
-    Text is one line without control characters. Raises ResultsError when run.json can't be read any more.
+    Text is a single line without control characters. Raises ResultsError if run.json can no longer be read.
     """
     settings = _Settings.of(run)
     for key in run.facts.keys:
@@ -137,7 +137,7 @@ def trial_rows(run: PastRun) -> Iterator[Row]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Settings:
-    """What was in force when each attempt ended, as far as a resumption may have changed it."""
+    """The settings in force when each attempt ended, as far as a resumption may have changed them."""
 
     first: tuple[str, str]
     later: Mapping[tuple[TrialKey, int, float], tuple[str, str]]
@@ -158,7 +158,7 @@ class _Settings:
         return cls(first=first, later=later)
 
     def at(self, outcome: Outcome) -> tuple[str, str]:
-        """OpenClaw's release, and the isolation."""
+        """Return OpenClaw's release and the isolation."""
         return self.later.get((outcome.key, outcome.attempt, outcome.started_at), self.first)
 
 
@@ -199,7 +199,7 @@ def _row(run: PastRun, key: TrialKey, settings: _Settings) -> Row:
 
 
 def state_of(run: PastRun, key: TrialKey) -> State:
-    """Where a planned trial of a run stands."""
+    """Return the state of a planned trial."""
     attempts = run.attempts.get(key)
     if attempts is None:
         return State.NOT_RUN
@@ -215,8 +215,8 @@ def state_of(run: PastRun, key: TrialKey) -> State:
 
 
 def ungraded_of(grade: Grade | None) -> str:
-    """Why a trial that counts has no score: nobody has graded it, or what its grade says."""
-    # a score outside 0-1 is no score, and its grader's fault
+    """Return why a valid trial has no score: not graded yet, or its grade's reason."""
+    # a score outside 0-1 is not a score, but its grader's bug
     return NOT_GRADED if grade is None else (grade.ungraded or Ungraded.GRADER_BUG).value
 
 
@@ -283,12 +283,12 @@ def _judge_cells(judge: JudgeGrade | None) -> Row:
 
 
 def _whole(number: int) -> int:
-    """A number that a table holds; a file can have one that no table does."""
+    """Return a number that fits into a table's column; files can contain larger ones."""
     return max(-MOST, min(MOST, number))
 
 
 def moment(at: float) -> datetime | None:
-    """Seconds since the epoch as a time in UTC; None where the journal says nothing, or nothing possible."""
+    """Return seconds since the epoch as a time in UTC; None if the journal has none, or one that is out of range."""
     try:
         return datetime.fromtimestamp(at, UTC) if at else None
     except (ValueError, OverflowError, OSError):
@@ -296,5 +296,5 @@ def moment(at: float) -> datetime | None:
 
 
 def written(at: datetime) -> str:
-    """A time as ISO 8601 in UTC, to the millisecond: `2026-01-02T03:04:05.678Z`."""
+    """Format a time as ISO 8601 in UTC, to the millisecond: `2026-01-02T03:04:05.678Z`."""
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

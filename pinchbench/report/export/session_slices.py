@@ -1,4 +1,4 @@
-"""Stretches of time within a trial: the calls of its model and its tools, and how they lie within each other (pure)."""
+"""Time slices within a trial: its model calls and tool calls, and how they are nested (pure)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_ARGUMENTS = 300
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
-    """A stretch of time, in whole microseconds of the trace. `outcome` is that of a trial that has ended."""
+    """A slice of time, in whole microseconds of the trace. `outcome` is that of a trial that has ended."""
 
     name: str
     sort: str
@@ -31,16 +31,17 @@ class Slice:
     is_retried: bool = False
 
     def within(self, start: int, end: int) -> Slice:
-        """The part of it that lies between two moments; empty where none does."""
+        """Return the part between two times; empty if there is none."""
         begun = min(max(self.start, start), end)
         return replace(self, start=begun, end=min(max(self.end, begun), end))
 
 
 def session_slices(messages: Iterable[Message], clock: Callable[[float], int]) -> Iterator[Slice]:
-    """The model's calls and the tools' of a session.
+    """Yield the model calls and tool calls of a session.
 
-    A transcript says when each message was written: a model's call lasts from the message before it to its answer, a tool's
-    from the answer that asks for it to its result. What has no time, and a call without a result, is left out.
+    A transcript has the time at which each message was written: a model call lasts from the message before it to its
+    reply, a tool call from the reply that requests it to its result. Messages without a time and calls without a result
+    are skipped.
     """
     waiting: dict[str, tuple[ToolCall, int]] = {}
     before: int | None = None
@@ -85,9 +86,9 @@ def _tool_call(call: ToolCall, result: Message, start: int, end: int) -> Slice:
 
 
 def nested(slices: Iterable[Slice]) -> Iterator[Slice]:
-    """Slices of one thread in the order of their starts, outer ones first; each cut to what it lies in.
+    """Yield slices of one thread ordered by start, outer ones first, each cut to its enclosing slice.
 
-    Afterwards any two of them lie within each other or apart. An end before its start is one at its start.
+    Afterwards any two of them are nested or disjoint. A slice that ends before its start becomes empty.
     """
     around: list[Slice] = []
     for one in sorted(slices, key=lambda each: (each.start, -each.end)):

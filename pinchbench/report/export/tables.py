@@ -1,4 +1,4 @@
-"""Tables with one row a trial: CSV, JSON lines and Parquet."""
+"""Export tables with one row per trial: CSV, JSON lines and Parquet."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from pinchbench.results.past_run import PastRun
 
 ROWS_A_GROUP = 10_000  # of Parquet, in memory at once
-# What a spreadsheet takes for a formula at the beginning of a cell; and after a semicolon, where one that is set to
-# semicolons may begin a cell. The wide signs stand for the narrow ones in some languages.
+# What a spreadsheet interprets as a formula at the start of a cell, or after a semicolon, where a cell may start if the
+# separator is a semicolon. Some languages use the full-width signs instead of the ASCII ones.
 _FORMULA = re.compile("(^|;[ \xa0]*)(?=[=+\\-@＝＋－＠])")
 
 
 def csv_lines(run: PastRun) -> Iterator[str]:
-    """The table as RFC 4180 has it: a header, CRLF, quotes where needed; a missing value is empty.
+    """Yield the table as CSV by RFC 4180: a header, CRLF, quotes where needed; a missing value is empty.
 
-    A text that a spreadsheet could take for a formula gets an apostrophe before it: a note is what a model or a provider
-    wrote, and must not run on the computer of whoever opens it. The other tables have every text as it is.
+    Text that a spreadsheet could interpret as a formula is prefixed with an apostrophe: a note is written by a model or
+    a provider, and must not run on the computer that opens the file. The other formats keep every text unchanged.
     """
     line = io.StringIO()
     writer = csv.writer(line)
@@ -67,21 +67,21 @@ def _cell(value: Value) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
+    """Return text that no spreadsheet interprets as a formula."""
     return _FORMULA.sub(r"\1'", text)
 
 
 def jsonl_lines(run: PastRun) -> Iterator[str]:
-    """The table as one JSON object a line, with every column; a missing value is null."""
+    """Yield the table as one JSON object per line, with every column; a missing value is null."""
     for row in trial_rows(run):
         told = {name: written(value) if isinstance(value, datetime) else value for name, value in row.items()}
         yield json.dumps(told, ensure_ascii=False) + "\n"
 
 
 def write_parquet(run: PastRun, path: Path) -> None:
-    """Write the table with typed columns, whose meanings stand in its schema. Blocks.
+    """Write the table with typed columns, with their meanings in the schema. Blocks.
 
-    Raises ConfigError where the library for it is not installed, and ResultsError when the file can't be written.
+    Raises ConfigError if the required library is not installed, and ResultsError if the file can't be written.
     """
     try:
         import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
@@ -107,5 +107,5 @@ def write_parquet(run: PastRun, path: Path) -> None:
             writer.write_table(pa.table(columns, schema=schema))
 
 
-def _arrow_value(value: Value) -> Any:  # noqa: ANN401 - the library's own
+def _arrow_value(value: Value) -> Any:  # noqa: ANN401 - the library's own type
     return list(value.items()) if isinstance(value, dict) else value

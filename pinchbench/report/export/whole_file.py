@@ -1,4 +1,4 @@
-"""A file that is there whole or not at all."""
+"""Write a file atomically."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-RECORDS = frozenset((JOURNAL, RUN_JSON))  # what all else is derived from
+RECORDS = frozenset((JOURNAL, RUN_JSON))  # the sources of everything else
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write into, which is put at `path` when the block ends, and is gone when it raises. Blocks.
+    """Yield a file to write to; it is moved to `path` when the block ends, and removed if the block raises. Blocks.
 
-    It is the user's alone, as it can hold what the agents wrote; a file of that name is replaced. Raises ResultsError
-    when it can't be written, or when something else than a file has that name: neither a link is followed, nor a device
-    replaced; nor are a run's journal and run.json.
+    It is readable by the user only, as it can contain what the agents wrote; an existing file is replaced. Raises
+    ResultsError if it can't be written, or if `path` is anything but a regular file: links are not followed, and
+    devices are not replaced; neither are a run's journal and run.json.
     """
     try:
         refuse_planted(path.parent, option="--output")

@@ -1,4 +1,4 @@
-"""A folder that is there whole or not at all."""
+"""Write a folder atomically."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Give a folder to fill, which gets the name `path` when the block ends, and is gone when it raises. Blocks.
+    """Yield a folder to fill; it is renamed to `path` when the block ends, and removed if the block raises. Blocks.
 
-    It is the user's alone, as it can hold what the agents wrote. Raises ResultsError when it can't be written, or when
-    something has that name, other than an empty folder: what an earlier export left is not mixed with what is new.
+    It is readable by the user only, as it can contain what the agents wrote. Raises ResultsError if it can't be
+    written, or if `path` exists and is not an empty folder: new files are never mixed with those of an earlier export.
     """
     try:
         refuse_planted(path.parent, option="--output")
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir() or any(path.iterdir())):
             raise ResultsError(f"{path} is there already; remove it, or name another folder with --output.")
-        fresh = path.with_name(f".{secrets.token_hex(8)}.new")  # nobody can guess it and put a link there
+        fresh = path.with_name(f".{secrets.token_hex(8)}.new")  # unpredictable: no other user can put a link there
         make_private(fresh)
         try:
             yield fresh
             sync_folder(fresh)
-            fresh.replace(path)  # an empty folder gives way
+            fresh.replace(path)  # replaces an empty folder
         except BaseException:
             remove_folder(fresh)
             raise

@@ -1,6 +1,6 @@
-"""Reports as web pages: one file each, which opens anywhere and asks no network."""
+"""Reports as web pages: one file each, viewable in any browser without a network."""
 
 import logging
 
-# what it has to say of fonts and folders, at its import already, is no news of a run
+# its messages about fonts and folders, even at import, do not concern a run
 logging.getLogger("matplotlib").setLevel(logging.ERROR)

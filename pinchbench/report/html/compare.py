@@ -1,4 +1,4 @@
-"""A comparison as a page of its own: the verdict, forest plots, and every task with both scores."""
+"""A comparison as a page: the verdict, forest plots, and every task with both scores."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
     from pinchbench.results.comparison import Comparison, PairedSide
 
-WIDE, NARROW = 1110.0, 330.0  # pixels, as of the report's drawings
+WIDE, NARROW = 1110.0, 330.0  # pixels, as in the report's drawings
 ROW, TASK_ROW = 27.0, 17.0
 TOP, BOTTOM = 24.0, 26.0
 FONT, SMALL = 12.0, 11.0
-LETTER = 6.6  # pixels, about, of the font above
+LETTER = 6.6  # pixels, approximate width in the font above
 MOST_TASKS = 60  # in the plot; the table has all
-LEAST_REACH = 0.1  # of the axis: small differences shall look small
+LEAST_REACH = 0.1  # of the axis, so that small differences look small
 STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """A line of a forest plot: a difference in -1 to 1, with its interval if it has one."""
+    """A row of a forest plot: a difference in -1 to 1, with its interval if it has one."""
 
     name: str
     mean: float
@@ -53,7 +53,7 @@ class Row:
 def write_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
     """Write the page of one or more comparisons with the same baseline. Blocks.
 
-    The same comparisons give the same file. Raises ResultsError when it can't be written.
+    The same comparisons give the same file. Raises ResultsError if it can't be written.
     """
     write_document(
         path,
@@ -161,13 +161,13 @@ def _category_rows(comparison: Comparison) -> list[Row]:
 
 
 def _task_rows(comparison: Comparison) -> list[Row]:
-    """The biggest differences, from B's best to A's."""
+    """Return the largest differences, from B's best to A's."""
     drawn = sorted(comparison.tasks[:MOST_TASKS], key=lambda task: (-task.difference, task.task_id))
     return [Row(name=safe_line(task.task_id), mean=task.difference) for task in drawn]
 
 
 def draw_forest(rows: Sequence[Row], name: str, *, row_height: float) -> dict[str, Markup]:
-    """Draw differences, one below the other, around a line at 0: `wide` and `narrow`."""
+    """Draw differences one below the other around a line at 0, as `wide` and `narrow`."""
     return {
         "wide": _forest(rows, WIDE, f"{name}w", row_height),
         "narrow": _forest(rows, NARROW, f"{name}n", row_height),
@@ -190,7 +190,7 @@ def _forest(rows: Sequence[Row], width: float, name: str, row_height: float) -> 
     for place, row in enumerate(rows):
         cut = row.name if len(row.name) <= most else f"{row.name[: most - 1]}…"
         weight = 600 if row.is_whole else 400
-        # what others call their tasks is no formula
+        # a task's name must not be parsed as a formula
         axes.text(-8 / inner, place, cut, transform=beside, ha="right", va="center", fontsize=FONT, weight=weight,
                   color=Colour.INK, parse_math=False)  # fmt: skip
         axes.text(1 + 8 / inner, place, signed(row.mean), transform=beside, va="center", fontsize=SMALL, weight=weight,
@@ -205,7 +205,7 @@ def _forest(rows: Sequence[Row], width: float, name: str, row_height: float) -> 
 
 
 def _reach(rows: Sequence[Row]) -> float:
-    """How far the axis goes to either side."""
+    """Return how far the axis extends on either side."""
     far = max(abs(value) for row in rows for value in (row.mean, row.low, row.high) if value is not None)
     return min(1.02, max(LEAST_REACH, far * 1.05))
 

@@ -1,4 +1,4 @@
-"""A web page in one file: a template with its style and script put in, and a policy that lets nothing else run."""
+"""Render a web page as one file: a template with inline styles and scripts, and a policy that allows no others."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 STYLES = ("style.css",)
 SCRIPTS = ("script.js",)
-EARLY = "early.js"  # runs before the page's content is read
+EARLY = "early.js"  # runs before the page's content is parsed
 _CODE = re.compile(r"`([^`]+)`")
-PIECES_AT_ONCE = 64  # of a template's output in one write
+PIECES_AT_ONCE = 64  # pieces of a template's output per write
 
 
 def render(
     template: str, *, styles: tuple[str, ...] = STYLES, scripts: tuple[str, ...] = SCRIPTS, **values: object
 ) -> Iterator[str]:
-    """Render a template of `templates/` that extends `base.html.j2`, piece by piece.
+    """Render a template in `templates/` that extends `base.html.j2`, piece by piece.
 
-    `styles` and `scripts` are files beside it that are put into the page, in this order; nothing else may run or be
-    loaded there. What `values` hold is escaped where it is shown; generators among them are read as the page grows,
-    so that it need not fit in memory.
+    `styles` and `scripts` are files in the same folder that are inlined in this order; nothing else may run or be
+    loaded. `values` are escaped where they are shown; generators among them are consumed while rendering, so that the
+    page need not fit in memory.
     """
     style = "\n".join(_source(name) for name in styles)
     script = "\n".join(_source(name) for name in scripts)
@@ -63,9 +63,9 @@ def write_document(
     scripts: tuple[str, ...] = SCRIPTS,
     **values: object,
 ) -> None:
-    """Write a page as `render` makes it, so that a reader sees the old file or the whole new one. Blocks.
+    """Write a page rendered by `render` atomically: a reader sees the old file or the complete new one. Blocks.
 
-    Raises ResultsError when it can't be written.
+    Raises ResultsError if it can't be written.
     """
     with whole_file(path) as file:
         for piece in render(template, styles=styles, scripts=scripts, **values):
@@ -86,14 +86,14 @@ def _environment() -> jinja2.Environment:
 
 
 def _code(sentence: str) -> Markup:
-    """A sentence in which what stands between backticks is code."""
+    """Return a sentence with the text in backticks marked as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(sentence))))  # noqa: S704 - escaped before
 
 
 def _source(name: str) -> str:
     loader = _environment().loader
-    assert loader is not None  # noqa: S101 - given above
-    # a text's end is part of its hash, and browsers take it as it stands between the tags
+    assert loader is not None  # noqa: S101 - set above
+    # surrounding whitespace is part of the hash, and browsers hash the text between the tags as it is
     return loader.get_source(_environment(), name)[0].strip()
 
 

@@ -1,4 +1,4 @@
-"""A report of finished runs: what `report.html` shows, gathered from their files."""
+"""A report of finished runs: the contents of `report.html`, gathered from their files."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from pinchbench.results.result_json import Aggregate
 
 TOTAL_BYTES = 50_000_000  # of transcripts in one page
-ESCAPED = 2  # times as much is what all that is said of trials may take, once it is escaped
-LOGS_PART = 5  # stderr may take a fifth of what transcripts may
+ESCAPED = 2  # times as much is the limit for all text about trials after escaping
+LOGS_PART = 5  # stderr may take a fifth of the space of transcripts
 LEAST_STDERR_BYTES = 1_000
-MOST_X = 1e18  # nothing costs more: a transcript can hold a number that no axis does
+MOST_X = 1e18  # larger costs are invalid: a transcript can contain a number that no axis can show
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunPart:
-    """All that the page says of one run. `data` is its aggregate."""
+    """The page's data about one run. `data` is its aggregate."""
 
     anchor: str
     prefix: str
@@ -77,10 +77,10 @@ class RunPart:
 
 
 def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTAL_BYTES) -> None:
-    """Write the report of one run or of several, so that a reader sees the old file or the whole new one. Blocks.
+    """Write the report of one or several runs atomically: a reader sees the old file or the complete new one. Blocks.
 
-    The same files give the same page. Transcripts are read one at a time; together they take about `total_bytes` of
-    it, and what is more is left out with a note. Raises ResultsError when the page can't be written.
+    The same files give the same page. Transcripts are read one at a time; together they take about `total_bytes`, and
+    what exceeds that is omitted with a note. Raises ResultsError if the page can't be written.
     """
     prefixes = [""] if len(runs) == 1 else [f"{number}/" for number in range(1, len(runs) + 1)]
     parts = [run_part(run, prefix) for run, prefix in zip(runs, prefixes, strict=True)]
@@ -90,7 +90,7 @@ def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTA
 
 
 def run_part(run: PastRun, prefix: str) -> RunPart:
-    """Gather what the page shows of a run, but for the pages of its trials. Draws, so it takes a second."""
+    """Gather the page's data about a run, except for its trials' pages. Takes a second, because it draws plots."""
     tasks = task_rows(run, prefix)
     bars, bars_label = _bars(run, prefix)
     points, points_label = _points(tasks, prefix)
@@ -124,11 +124,11 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
 
 
 def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[tuple[str, Markup]]:
-    """The anchor and the content of each trial's page, one at a time."""
+    """Yield the anchor and the content of each trial's page, one at a time."""
     sizes = [size_of(transcript_of(run, run.attempts[key].counting)) for run, _ in runs for key in ended_trials(run)]
     share = fair_share(sizes, total_bytes)
     logs = min(STDERR_BYTES, max(LEAST_STDERR_BYTES, total_bytes // LOGS_PART // max(1, len(sizes))))
-    # text that must be escaped grows, up to eightfold
+    # escaping can make text up to eight times as long
     left = ESCAPED * total_bytes
     for run, prefix in runs:
         grades = run.journal.state.attempt_grades
@@ -136,7 +136,7 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
             most = share if left > 0 else 0
             told = script_json(trial_json(run, key, place, grades, most_bytes=most, log_bytes=logs))
             left -= len(told)
-            # `script_json` leaves nothing in it that HTML reads
+            # `script_json` leaves nothing that HTML would interpret
             yield place.anchor, Markup(told)  # noqa: S704
 
 
@@ -238,14 +238,14 @@ def _date(at: float) -> str:
 
 
 def _passed_always(run: PastRun) -> tuple[str, float] | None:
-    """The largest k for which it is known how often all of k trials of a task pass, and that share."""
+    """Return the largest k with a known pass^k (all of k trials of a task pass), and its value."""
     rates = run.data.passing.k.items()
     known = [(k, rate.pass_hat_k) for k, rate in rates if k != "1" and rate.pass_hat_k is not None]
     return known[-1] if known else None
 
 
 def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
-    """What a reader has to know before any number: the kind, and a sentence."""
+    """Yield what a reader must know before any number: the kind, and a sentence."""
     if run.data.stopped:
         yield "bad", f"Stopped early: {safe_line(run.data.stopped, 500)}"
     elif run.data.interrupted:
@@ -275,7 +275,7 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
 
 
 def _left_out(run: PastRun) -> Iterator[str]:
-    """What the score leaves out and why, by name."""
+    """Yield what the score excludes and why, by name."""
     left = run.data.left_out
     reasons = Counter[str]()
     for one in run.outcomes:

@@ -1,4 +1,4 @@
-"""The drawings of a report: bars by category, cost against score, and the timeline of slots."""
+"""The plots of a report: bars by category, cost against score, and the timeline of slots."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ ROW = 26.0
 MOST_ROW = 44.0
 POINTS_HEIGHT = 250.0
 LANE = 27.0
-MIN_BAR = {WIDE: 2.5, NARROW: 4.0}  # pixels; bars narrower than that are drawn as one with their neighbours
+MIN_BAR = {WIDE: 2.5, NARROW: 4.0}  # pixels; narrower bars are merged with their neighbours
 LINKED_GRID = 4.0  # pixels; of two points that are closer, one is drawn
-MANY_TIMES = 30.0  # from cheapest to dearest: such a range needs a logarithmic axis
+MANY_TIMES = 30.0  # from cheapest to most expensive: larger ranges need a logarithmic axis
 
 _BARS = {Kind.DONE: Colour.AGENT, Kind.FAILED: Colour.BAD, Kind.LEFT_OUT: Colour.LEFT}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bar:
-    """A category's score in 0-1 with its interval, and how many tasks and trials it rests on."""
+    """A category's score in 0-1 with its interval, and the number of tasks and trials it is based on."""
 
     name: str
     mean: float | None
@@ -51,7 +51,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    """A task: what a trial of it cost in the mean (US dollars or tokens), its score in 0-1, its link and its words."""
+    """A task: the mean cost of its trials (US dollars or tokens), its score in 0-1, its link and its tooltip."""
 
     x: float
     score: float
@@ -67,7 +67,7 @@ def draw_bars(bars: Sequence[Bar], name: str) -> Drawing:
 
 def _bars(bars: Sequence[Bar], width: float, name: str) -> Markup:
     bottom, top = 24.0, 4.0
-    # beside the points, they share their height
+    # beside the points, both plots have the same height
     row_height = min(MOST_ROW, max(ROW, (POINTS_HEIGHT - bottom - top) / len(bars))) if width == HALF else ROW
     height = bottom + top + row_height * len(bars)
     label = min(0.42 * width, 12.0 + 6.6 * max(len(bar.name) for bar in bars))
@@ -160,7 +160,7 @@ def _points(points: Sequence[Point], width: float, name: str, *, is_cost: bool) 
 
 
 def draw_timeline(line: Timeline, name: str, *, url: Callable[[Span], str], title: Callable[[Span], str]) -> Drawing:
-    """Draw a lane for each slot. `url` is where a bar leads, `title` what it says."""
+    """Draw a lane for each slot. `url` returns a bar's link, `title` its tooltip."""
     with own_settings():
         return {
             "wide": _timeline(line, WIDE, f"{name}w", url, title),
@@ -184,7 +184,7 @@ def _timeline(
     _ticks(axes, [(at, _clock(at)) for at in _time_steps(length, 9 if width == WIDE else 3)])
     titles: dict[str, str] = {}
     boxes: dict[Colour, list[tuple[float, float, float, float]]] = {}
-    unit = length / (width - left - right)  # seconds a pixel
+    unit = length / (width - left - right)  # seconds per pixel
     for row, (slot, spans) in enumerate(line.lanes.items()):
         word = f"slot {slot}" if width == WIDE else str(slot)
         axes.text(-8, row, word, transform=_rows(axes), ha="right", va="center", fontsize=SMALL, color=Colour.SOFT)
@@ -199,14 +199,14 @@ def _timeline(
             first, last = group[0], group[-1]
             kind = max((span.kind for span in group), key=list(Kind).index)
             end = max(last.stop, first.agent + unit)
-            # a hair of the lane stays between two bars
+            # keep a narrow gap between two bars
             rest = min(0.6 * unit, (end - first.agent) / 4)
             bar = Rectangle((first.agent, row - 0.36), end - first.agent - rest, 0.56, facecolor=_BARS[kind], zorder=3)
             bar.set_url(url(first))
             titles[url(first)] = (
                 title(first) if len(group) == 1 else f"{title(first)} – and {len(group) - 1} more until {last.key}"
             )
-            axes.add_artist(bar)  # which, unlike `add_patch`, does not measure each of hundreds
+            axes.add_artist(bar)  # unlike `add_patch`, this does not measure each of hundreds of bars
     for colour, order in ((Colour.IDLE, 1), (Colour.SETUP, 2), (Colour.GRADING, 2)):
         if boxes.get(colour):
             axes.add_patch(PathPatch(_outline(boxes[colour]), facecolor=colour, linewidth=0, zorder=order))
@@ -220,10 +220,10 @@ def _timeline(
 
 
 def _grouped(spans: Sequence[Span], least: float) -> Iterator[list[Span]]:
-    """Single bars, and together those that would be too narrow to be seen or hit."""
+    """Yield single bars, and groups of those that would be too narrow to see or click."""
     group: list[Span] = []
     for span in spans:
-        # bars on both sides of a cut, or of a long wait, stay two
+        # bars on both sides of a cut, or of a long wait, are not merged
         if group and span.start - group[-1].end > least:
             yield group
             group = []
@@ -236,7 +236,7 @@ def _grouped(spans: Sequence[Span], least: float) -> Iterator[list[Span]]:
 
 
 def _joined(spans: Sequence[Span], unit: float) -> Iterator[tuple[float, float]]:
-    """When trials of a slot were being graded; what overlaps is one."""
+    """Yield when trials of a slot were being graded, with overlapping times merged."""
     whole: tuple[float, float] | None = None
     times = ((span.grading, span.graded) for span in spans if span.grading is not None and span.graded is not None)
     for start, end in sorted(times):
@@ -272,13 +272,13 @@ def _ticks(axes: Axes, marks: Sequence[tuple[float, str]]) -> None:
 
 
 def _rows(axes: Axes) -> mpl.transforms.Transform:
-    """Pixels from the left of the axes, rows from their top."""
+    """Return a transform from pixels right of the axes' left edge and rows below their top."""
     shift = mpl.transforms.Affine2D().translate(axes.bbox.x0, 0)
     return mpl.transforms.blended_transform_factory(shift, axes.transData)
 
 
 def _round_steps(most: float, count: int) -> list[float]:
-    """Round numbers from 0 on, about so many."""
+    """Return about `count` round numbers from 0 on."""
     if not most > 0 or not isfinite(most):
         return [0.0]
     power = 10.0 ** int(log10(most / count) - 1)
@@ -297,7 +297,7 @@ def _time_steps(length_s: float, count: int) -> list[float]:
 
 
 def _clock(seconds: float) -> str:
-    """How long after the start, as short as an axis needs it: `45 s`, `5 min`, `1:30 h`."""
+    """Format the time since the start as briefly as an axis needs it: `45 s`, `5 min`, `1:30 h`."""
     whole = round(seconds)
     if not whole:
         return "0"
@@ -309,7 +309,7 @@ def _clock(seconds: float) -> str:
 
 
 def where_the_time_went(line: Timeline) -> str:
-    """Say the timeline in a sentence, which stands for it where it can't be seen."""
+    """Describe the timeline in a sentence, as its text alternative."""
     slots = len(line.lanes)
     length_s = line.length_s - sum(cut.until - cut.at for cut in line.cuts)
     total = (line.agent_s + line.setup_s + line.idle_s) or 1.0

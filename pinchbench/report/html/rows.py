@@ -1,4 +1,4 @@
-"""The rows of a report's table of tasks, and the addresses of what they lead to."""
+"""The rows of a report's table of tasks, and their links."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class TrialRow:
 class TaskRow:
     """A task in the table, with its trials.
 
-    `states` counts those of its trials, the worst first; `rank` is the share of trials that passed, less than 0 where
-    none has a score.
+    `states` counts the states of its trials, worst first; `rank` is the share of trials that passed, negative if none
+    has a score.
     """
 
     task_id: str
@@ -62,28 +62,28 @@ class TaskRow:
 
 
 def ended_trials(run: PastRun) -> list[TrialKey]:
-    """The trials that have a page: those that have ended at least once."""
+    """Return the trials that have a page: those that have ended at least once."""
     return [key for key in _in_order(run) if key in run.attempts]
 
 
 def _in_order(run: PastRun) -> list[TrialKey]:
-    """The plan, each task's trials together."""
+    """Return the plan with each task's trials together."""
     place = {task_id: number for number, task_id in enumerate(dict.fromkeys(key.task_id for key in run.facts.keys))}
     return sorted(run.facts.keys, key=lambda key: (place[key.task_id], key.repetition))
 
 
 def anchor_of(prefix: str, key: TrialKey) -> str:
-    """Name the page of a trial; `prefix` is that of its run in a page of several."""
+    """Return the anchor of a trial's page; `prefix` identifies its run in a page of several."""
     return f"{prefix}trial/{safe_line(key)}"
 
 
 def href(anchor: str) -> str:
-    """Link to an anchor."""
+    """Return the link to an anchor."""
     return "#" + quote(anchor, safe="/@")
 
 
 def task_rows(run: PastRun, prefix: str) -> tuple[TaskRow, ...]:
-    """Give a row for each task, in the plan's order."""
+    """Return a row for each task, in the plan's order."""
     keys: dict[str, list[TrialKey]] = {}
     for key in _in_order(run):
         keys.setdefault(key.task_id, []).append(key)
@@ -157,7 +157,7 @@ def _state(run: PastRun, one: Outcome, score: float | None) -> str:
 
 
 def _reason(one: Outcome, grade: Grade | None, score: float | None) -> str:
-    """What became of it, and why it has no score where it should have one."""
+    """Return the outcome, and why there is no score where one is expected."""
     if not one.reason.counts or score is not None:
         return one.reason.value
     if grade is None:

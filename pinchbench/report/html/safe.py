@@ -1,4 +1,4 @@
-"""Text from outside made safe for a web page: nothing hidden, nothing that reorders, nothing that ends a script (pure)."""
+"""Make text from outside safe for a web page: nothing hidden, reordering, or able to end a script (pure)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 import msgspec
 
-# colours and styles of a terminal say nothing on a page
+# a terminal's colours and styles have no meaning on a page
 _STYLES = re.compile(r"\x1b\[[0-9;:]*m")
 _ENDS = re.compile("\r\n?|\u2028|\u2029")
-# controls, Unicode's Bidi_Control, what has no width and hides in a word, and surrogates, which no encoding has
+# control characters, Unicode's Bidi_Control, invisible characters within words, and surrogates, which can't be encoded
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
@@ -18,24 +18,24 @@ _PICTURES = 0x2400  # Unicode's pictures of the control characters
 
 
 def safe_text(text: str) -> str:
-    """Text of several lines in which each character that can't be seen is named: `␀`, `‹U+202E›`."""
+    """Return text of several lines with every invisible character replaced by its name: `␀`, `‹U+202E›`."""
     return _UNSAFE.sub(_named, _ENDS.sub("\n", _STYLES.sub("", text)))
 
 
 def safe_line(text: object, width: int = 0) -> str:
-    """One such line; cut to `width` characters with an ellipsis, if one is given."""
+    """Return a single line of that kind, truncated to `width` characters with an ellipsis, if `width` is given."""
     line = _SPACES.sub(" ", safe_text(str(text))).strip()
     return line if not width or len(line) <= width else line[: max(0, width - 1)] + "…"
 
 
 def script_json(value: object) -> str:
-    """JSON that stays inside its `<script>`, whatever the text in it says."""
+    """Return JSON that can't end its `<script>` element, whatever text it contains."""
     text = msgspec.json.encode(value).decode()
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _named(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if code < 0x20:  # noqa: PLR2004 - the first that is no control
+    if code < 0x20:  # noqa: PLR2004 - the first printable character
         return chr(_PICTURES + code)
     return "␡" if code == 0x7F else f"‹U+{code:04X}›"  # noqa: PLR2004 - DEL

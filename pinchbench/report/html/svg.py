@@ -1,4 +1,4 @@
-"""A drawing of matplotlib as SVG that belongs to the page: its colours, its font, its links, ids of its own."""
+"""Convert a matplotlib figure to inline SVG with the page's colours, font and links, and unique ids."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# texts stay texts, whatever they hold, and ids are made from what is drawn
+# texts stay texts, whatever they contain, and ids are derived from what is drawn
 SETTINGS = mpl.RcParams(
     {"svg.fonttype": "none", "svg.hashsalt": "pinchbench", "path.simplify": False, "text.parse_math": False}
 )
-UNITS_PER_INCH = 72  # of an SVG by matplotlib; a unit is a pixel where the page shows the drawing in its own size
+UNITS_PER_INCH = 72  # of matplotlib's SVG; a unit is a pixel if the page shows the drawing at its own size
 
 
 class Colour(StrEnum):
-    """What to draw with: no colours, but marks that stand for one of the page's variables."""
+    """The colours of drawings: placeholders, each replaced by one of the page's variables."""
 
     INK = "#0a0001"
     SOFT = "#0a0002"
@@ -66,31 +66,30 @@ _NO_TURN = re.compile(r"rotate\(-?0 [^)]*\)")
 
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Draw within: whatever settings the user keeps for drawings, the same data gives the same one."""
+    """Apply these settings within the block: the same data gives the same drawing whatever settings the user has."""
     with mpl.rc_context(), warnings.catch_warnings():
-        # of letters that its own fonts lack; the browser's will have them
+        # about letters missing in matplotlib's fonts; the browser's fonts have them
         warnings.simplefilter("ignore")
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
         try:
             yield
         finally:
-            # or the files of its fonts stay open for as long as the program runs
+            # otherwise its font files stay open as long as the program runs
             font_manager._get_font.cache_clear()  # type: ignore[attr-defined] # noqa: SLF001 - nothing public does
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure of so many pixels, within `own_settings`. Nothing needs to close it."""
+    """Return an empty figure of the given size in pixels, within `own_settings`. It need not be closed."""
     figure = Figure(figsize=(width / UNITS_PER_INCH, height / UNITS_PER_INCH), dpi=UNITS_PER_INCH)
     FigureCanvasSVG(figure)
     return figure
 
 
 def inline_svg(figure: Figure, name: str, titles: Mapping[str, str] | None = None) -> Markup:
-    """Write a figure as an element for a page: the same figure gives the same text.
+    """Return a figure as an element for a page: the same figure gives the same text.
 
-    `name` sets its ids apart from those of the page's other drawings. `titles` holds for a link's address what is to
-    be shown when it is pointed at.
+    `name` makes its ids unique among the page's drawings. `titles` maps a link's address to its tooltip.
     """
     file = io.StringIO()
     with own_settings():
@@ -106,12 +105,12 @@ def inline_svg(figure: Figure, name: str, titles: Mapping[str, str] | None = Non
             element.insert(0, told)
     for sized in ("width", "height", "version"):
         root.attrib.pop(sized, None)
-    # the texts were escaped when the tree was written
+    # texts were escaped when the tree was serialised
     return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704
 
 
 def _strip(element: ET.Element) -> None:
-    """Drop what is of no use in a page, the namespaces too: HTML knows an SVG's."""
+    """Remove what a page does not need, including namespaces: HTML knows those of SVG."""
     for child in list(element):
         child.tag = _local(child.tag)
         if child.tag in _DROPPED:
@@ -142,7 +141,7 @@ def _references(root: ET.Element) -> set[str]:
 
 def _adapt(element: ET.Element, name: str, used: set[str]) -> None:
     own = element.attrib
-    # a page's policy forbids style attributes; presentation attributes say the same
+    # the page's policy forbids style attributes; presentation attributes are equivalent
     own.update(_declarations(own.pop("style", "")))
     own.pop("target", None)
     own_id = own.pop("id", None)

@@ -1,4 +1,4 @@
-"""When each slot did what, on an axis on which pauses and long rests of the whole run are cut out (pure)."""
+"""What each slot did when, on an axis without the pauses and long idle times of the whole run (pure)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Grade, Outcome, TrialKey
 
-LONG_REST_S = 300.0  # in which no slot did anything
-REST_SHARE = 0.02  # of the axis is left of such a rest
+LONG_REST_S = 300.0  # during which all slots were idle
+REST_SHARE = 0.02  # of the axis is kept for such a rest
 
 
 class Kind(StrEnum):
-    """What became of an attempt, as its bar shows it."""
+    """The result of an attempt, as its bar shows it."""
 
     DONE = "done"
     FAILED = "not passed"
@@ -27,10 +27,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """One attempt at a trial in its slot. All in seconds on the axis: `start <= agent <= end`.
+    """One attempt at a trial in its slot. All times are in seconds on the axis: `start <= agent <= end`.
 
-    `agent` is when the agent began, `stop` when it had ended. `grading` is when its grading began, and `graded` when it ended:
-    both None where its grade came after the run, or never. It may have waited in between, even for the run's resumption.
+    `agent` is when the agent started, `stop` when it ended. `grading` is when grading started and `graded` when it
+    ended: both None if the grade was given after the run, or never. It may have waited in between, even for the run's
+    resumption.
     """
 
     key: TrialKey
@@ -47,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cut:
-    """A rest of the whole run: where it is on the axis, and how long it was, in seconds."""
+    """An idle time of the whole run: its position on the axis, and its duration in seconds."""
 
     at: float
     until: float
@@ -56,7 +57,7 @@ class Cut:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """The attempts by slot in the order of time. `length_s` is that of the axis; the others are sums over slots."""
+    """The attempts by slot in the order of time. `length_s` is the axis's length; the other durations are sums over slots."""
 
     lanes: Mapping[int, tuple[Span, ...]]
     cuts: tuple[Cut, ...]
@@ -74,9 +75,10 @@ def timeline(
     end: float | None,
     resumed: Sequence[float] = (),
 ) -> Timeline | None:
-    """Lay out all attempts of a run, whose pauses end with the times in `resumed`.
+    """Lay out all attempts of a run, whose pauses end at the times in `resumed`.
 
-    `end` is when the run ended, None where nobody knows. Both are in seconds since the epoch. Returns None when no attempt says when it was.
+    `end` is when the run ended, None if unknown. Both are in seconds since the epoch. Returns None if no attempt has a
+    time.
     """
     timed = [(one, kind) for one, kind in attempts if 0 < one.started_at <= one.ended_at and isfinite(one.ended_at)]
     if not timed:
@@ -106,7 +108,7 @@ def timeline(
 
 
 def _graded_for(one: Outcome, grade: Grade) -> float:
-    """How long its grading took, in seconds: as its own clocks say, and no longer than since the agent had ended."""
+    """Return how long an attempt's grading took in seconds, by its own clocks, at most the time since the agent ended."""
     return max(0.0, min(grade.took_s, grade.graded_at - one.ended_at))
 
 
@@ -131,7 +133,7 @@ def _span(one: Outcome, kind: Kind, on_axis: Callable[[float], float], grade: Gr
 
 
 def _axis(spans: Sequence[tuple[float, float]], resumed: Sequence[float]) -> tuple[Callable[[float], float], list[Cut]]:
-    """Map times of day to the axis: it begins with the first span, and pauses and long rests take little of it."""
+    """Map times of day to the axis, which starts with the first span and shortens pauses and long idle times."""
     ordered = sorted(spans)
     first = until = ordered[0][0]
     rests: list[tuple[float, float]] = []

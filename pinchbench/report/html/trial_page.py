@@ -1,4 +1,4 @@
-"""What the page of one trial shows, as JSON for the page's script: its facts, its grade, its conversation."""
+"""The contents of a trial's page, as JSON for the page's script: its facts, its grade, its conversation."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pinchbench.results.conversation import Message, ToolCall
     from pinchbench.results.past_run import PastRun
 
-TRIAL_BYTES = 1_000_000  # of a transcript; what is beyond is cut out of its longest texts
-STDERR_BYTES = 20_000  # the last of it, where an error is told
-MOST_MESSAGES = 4_000  # of a trial; of more, the first and the last half are shown
-LEAST_TEXT = 300  # characters that are left of a text that is cut
+TRIAL_BYTES = 1_000_000  # of a transcript; beyond that, its longest texts are truncated
+STDERR_BYTES = 20_000  # the end of the log, where errors are reported
+MOST_MESSAGES = 4_000  # of a trial; with more, the first and the last half of this number are shown
+LEAST_TEXT = 300  # characters that are kept of a truncated text
 MOST_NOTES = 50
 CAUSED = "Every attempt failed while other trials worked: the agent may have caused it. The trial is not in the score."
 
@@ -34,7 +34,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where a trial is in the page: its anchor, and the anchors of its neighbours (empty where it has none)."""
+    """A trial's position in the page: its anchor, and the anchors of its neighbours (empty if there are none)."""
 
     anchor: str
     before: str = ""
@@ -42,7 +42,7 @@ class Place:
 
 
 def fair_share(sizes: Sequence[int], most: int) -> int:
-    """The largest size so that all, cut to it, are no more than `most` together."""
+    """Return the largest limit such that all sizes, truncated to it, total at most `most`."""
     left = most
     for count, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
         if size * count > left:
@@ -52,12 +52,12 @@ def fair_share(sizes: Sequence[int], most: int) -> int:
 
 
 def transcript_of(run: PastRun, outcome: Outcome) -> Path:
-    """Where the transcript of an attempt is, or would be."""
+    """Return the path of an attempt's transcript, which may not exist."""
     return _evidence(run, outcome) / "transcript.jsonl"
 
 
 def size_of(path: Path) -> int:
-    """Of a file, in bytes; 0 where it can't be read. Blocks."""
+    """Return the size of a file in bytes; 0 if it can't be read. Blocks."""
     try:
         return path.stat().st_size if path.is_file() else 0
     except OSError:
@@ -73,9 +73,10 @@ def trial_json(
     most_bytes: int,
     log_bytes: int = STDERR_BYTES,
 ) -> Json:
-    """Gather what is known of a trial that has ended at least once. Blocks.
+    """Gather the data about a trial that has ended at least once. Blocks.
 
-    `grades` are those of the run's attempts; `most_bytes` bounds the transcript, `log_bytes` what is shown of stderr.
+    `grades` are those of the run's attempts; `most_bytes` limits the transcript, `log_bytes` the part of stderr that is
+    shown.
     """
     attempts = run.attempts[key]
     counting = attempts.counting
@@ -98,7 +99,7 @@ def trial_json(
 
 def _evidence(run: PastRun, outcome: Outcome) -> Path:
     evidence = PurePosixPath(outcome.evidence)
-    # a journal of who knows whom must not lead out of its run
+    # a journal from an untrusted source must not lead outside its run
     is_inside = evidence.parts and not evidence.is_absolute() and ".." not in evidence.parts
     return run.files.folder / evidence if is_inside else run.files.trial(outcome.key, outcome.attempt)
 
@@ -202,7 +203,7 @@ def _attempt(run: PastRun, one: Outcome, is_counting: bool) -> Json:
 
 
 def _tail(path: Path, most: int) -> Json:
-    """The end of a log. A file that is not there is empty."""
+    """Return the end of a log. A missing file counts as empty."""
     try:
         if not path.is_file():
             return {"text": "", "left_out": 0}
@@ -260,7 +261,7 @@ def _arguments(call: ToolCall) -> str:
 
 
 def _sessions(messages: Sequence[Message], began: float, most: int) -> list[list[Json]]:
-    """The messages by session; a tool's answer stands with its call."""
+    """Return the messages by session; a tool's result is shown with its call."""
     sessions: dict[int, list[Json]] = {}
     waiting: dict[tuple[int, str], list[Json]] = {}
     for one in messages:
@@ -297,7 +298,7 @@ def _call(call: ToolCall, most: int) -> Json:
 
 
 def _shortest(call: ToolCall) -> str:
-    """A single text argument is shown as it is: a command is easier to read without JSON's quotes."""
+    """Return a single text argument as it is, since a command is easier to read without JSON's quotes; else JSON."""
     values = list(call.arguments.items())
     if len(values) == 1 and isinstance(values[0][1], str):
         return f"{values[0][0]}: {values[0][1]}" if "\n" not in values[0][1] else f"{values[0][0]}:\n{values[0][1]}"
@@ -305,13 +306,13 @@ def _shortest(call: ToolCall) -> str:
 
 
 def _brief(call: ToolCall) -> str:
-    """One line of what a call is about: its first text argument."""
+    """Return one line about a call: its first text argument."""
     told = next((value for value in call.arguments.values() if isinstance(value, str) and value.strip()), "")
     return safe_line(told[:400], 120)
 
 
 def _after(at: float | None, began: float) -> str:
-    if at is None or not began or not 0 <= (seconds := at - began) < 1e7:  # noqa: PLR2004 - a clock that was set
+    if at is None or not began or not 0 <= (seconds := at - began) < 1e7:  # noqa: PLR2004 - the clock was set
         return ""
     return f"+{duration(seconds)}"
 
