@@ -282,8 +282,9 @@ def _fault_response(status: int, retry_after_s: float | None) -> JSONResponse:
 
 
 class _LoopbackServer(uvicorn.Server):
-    """uvicorn in an existing event loop: it handles no signals, and stops when cancelled, without waiting for
-    requests.
+    """uvicorn in an existing event loop.
+
+    It handles no signals, and stops without waiting for requests when it is cancelled.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
