@@ -1,0 +1,84 @@
+"""Prices of an endpoint of the run's own: stated, they make the cost and its limit; without them it is unknown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes import NEW_RELEASE
+from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from pinchbench.demo.script import ScriptedTurn
+from pinchbench.demo.server import ScriptedModel, scripted_model
+from pinchbench.events import Event, TrialBegan
+from pinchbench.model import Stop
+from real_openclaw import TaskFile, UserHome, write_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.runner.finish import Result
+
+pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+
+PRICE_IN, PRICE_OUT = 40.0, 500.0  # USD per million tokens
+TASKS = [TaskFile(task_id=f"task_{name}", turns=[("Say done.", [], "Done.")], timeout_s=240) for name in "ab"]
+
+
+async def _run(folder: Path, openclaw: OpenClaw, **prices: float) -> tuple[Result, ScriptedModel]:
+    """Two trials, one after the other, on an endpoint that OpenClaw knows no price of."""
+    async with scripted_model() as model:
+
+        async def play(events: MemoryObjectReceiveStream[Event]) -> None:
+            async for event in events:
+                if isinstance(event, TrialBegan):
+                    model.play("own", event.key, ScriptedTurn(answer="Done."))
+
+        config = RunConfig(
+            model="mine/m1",
+            base_url=model.base_url("own"),
+            tasks_dir=write_suite(folder / "suite", TASKS),
+            openclaw=openclaw.version,
+            isolation=Isolation.PRIVATE,
+            output_dir=folder / "results",
+            run_root=folder / "runs",
+            preflight=False,
+        )
+        return await run_benchmark(replace(config, **prices), observer=play), model  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
+async def test_stated_prices_make_the_cost_and_its_limit_ends_the_run(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
+    before = home.snapshot()
+
+    # enough for one trial, a prompt of some 9 000 tokens, but not for two
+    result, model = await _run(tmp_path, openclaw, price_in=PRICE_IN, price_out=PRICE_OUT, max_cost=0.6)
+
+    [ran] = [one for one in result.outcomes if one.reason is Reason.COMPLETED]
+    used = model.counted[ran.key]
+    told = json.loads(result.path.read_bytes())["usage"]
+    sent = used.input_tokens + used.cache_read_tokens
+    assert told["cost_usd"] == pytest.approx((sent * PRICE_IN + used.output_tokens * PRICE_OUT) / 1e6)
+    assert 0.3 < told["cost_usd"] < 0.6
+    assert (result.stop, len(result.outcomes)) == (Stop.BUDGET, 1)
+    assert "--max-cost $0.60" in result.stopped
+    assert home.snapshot() == before
+
+
+@pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
+async def test_without_prices_the_cost_is_null(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
+    assert home.state.exists()
+
+    result, _ = await _run(tmp_path, openclaw)
+
+    told = json.loads(result.path.read_bytes())
+    assert told["usage"]["total_tokens"] > 0
+    assert told["usage"]["cost_usd"] is None
+    assert [run["usage"]["cost_usd"] for task in told["tasks"] for run in task["runs"]] == [None, None]
