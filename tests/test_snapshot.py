@@ -488,6 +488,32 @@ class TestHostileArchives:
         assert restore_workspace(tmp_path / "archive", tmp_path / "copy") == ()
         assert (tmp_path / "copy" / "tool").stat().st_mode & 0o7777 == 0o755
 
+    def test_a_disk_that_refuses_a_write_is_no_name_that_can_not_be_used(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (place.workspace / "file").write_text("text", encoding="utf-8")
+        place.keep()
+
+        def refuse(*_: object) -> None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+        monkeypatch.setattr(shutil, "copyfileobj", refuse)
+        with pytest.raises(OSError, match="Invalid argument"):
+            place.restore()
+
+    def test_a_time_that_this_file_system_does_not_have_costs_no_file(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (place.workspace / "file").write_text("text", encoding="utf-8")
+        place.keep()
+
+        def refuse(*_: object, **__: object) -> None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+        monkeypatch.setattr(os, "utime", refuse)
+        assert place.restore() == ()
+        assert tree(place.target) == {"file": "text"}
+
     @pytest.mark.parametrize("mtime", [1e40, -1e40, float("nan"), 2**80])
     def test_an_impossible_time_is_damage(self, tmp_path: Path, mtime: float) -> None:
         pack(tmp_path / "archive", entry("file", pax_headers={"mtime": str(mtime)}))

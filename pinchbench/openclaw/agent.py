@@ -79,8 +79,9 @@ class OpenClawAgent:
             before_turn: called with the index of each turn before its process starts.
 
         Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
-        as exceptions. Raises OSError if the home or the evidence folder can't be written, and OpenClawError if the home
-        can't be prepared.
+        as exceptions. Raises OSError if the home or the evidence folder can't be written, or if a file of OpenClaw can't
+        be read because of the machine (no descriptors, no memory, a failing disk), and OpenClawError if the home can't
+        be prepared.
 
         On return and on cancellation, every process it started is dead; a cancellation ends them first and then
         propagates.
@@ -198,6 +199,8 @@ class OpenClawAgent:
             await output.finish()
         if progress.listener is not None:
             await progress.listener.log.poll()
+            if (failure := progress.listener.log.failure) is not None:
+                raise failure
 
     async def _follow_session(self, progress: Progress, own: Leave) -> None:
         """Follow the transcript live, and stop an agent that does not exit within `linger_s` of its answer."""

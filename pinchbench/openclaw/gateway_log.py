@@ -179,6 +179,11 @@ class GatewayLog:
                 with move_on_after(CLOSE_LIMIT_S, shield=True):
                     await self._follower.close()
 
+    @property
+    def failure(self) -> OSError | None:
+        """The error of the last read, if the machine caused it (see `Follower`)."""
+        return self._follower.failure
+
     async def poll(self) -> None:
         """Read new records and pass each one to its listener."""
         async with self._reading:

@@ -32,6 +32,12 @@ GLANCE_BYTES = 8 * 1024 * 1024  # size of a WAL that is in memory and limits the
 CACHE_KIB = 256  # page cache per connection: reads need few pages, and SQLite's default is 2 MiB
 GLANCE_READ_BYTES = 16 * 1024  # after a larger read, the next one runs in a thread
 BUSY_S = 2.0  # how long a reader waits for a writer's lock
+# Errors of the machine (no descriptors or memory, a failing disk, a lock that is never released): the session exists,
+# but can't be read.
+MACHINE_ERRORS = frozenset(
+    {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+)
+PRIMARY_CODE = 0xFF  # the part of an extended result code that is the primary result code
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # an error message may quote undecodable text of a damaged schema
 SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it: at most the duration of an fsync
 
@@ -151,7 +157,7 @@ class SqliteStore:
     def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
         """Iterate over all rows, read in pages of `ROWS_AT_ONCE` or `PAGE_BYTES`.
 
-        Raises OSError if the database becomes unreadable in between.
+        Raises OSError if the database becomes unreadable in between, or can't be opened because of the machine.
         """
         first = self._fetch(-1)
         return self._pages(first, copy) if first else None
@@ -230,7 +236,11 @@ class SqliteStore:
         try:
             with closing(self._open()) as database:
                 return _page(database, self._session_id, after)
-        except UNREADABLE:
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in MACHINE_ERRORS:
+                raise OSError(f"{self._database} can't be read: {error}") from error
+            return None
+        except UnicodeDecodeError:
             return None
 
     def _whole(self, after: int) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 POLL_S = 0.125  # how often a growing file is polled: a shorter delay than users notice
 CHUNK_BYTES = 256 * 1024
+# Errors of the machine rather than of the file: no descriptors, no memory, a failing disk, a stale mount
+MACHINE_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE})
 CLOSE_LIMIT_S = 5.0  # closing a file is fast, except on a dead network mount, where it may never finish
 AT_ONCE_BYTES = 16 * 1024  # read without a thread; enough for a file that grows line by line
 
@@ -32,6 +35,9 @@ class Follower:
     The file need not exist yet; a file that can't be opened is treated as missing. A file that shrank or was replaced
     is read from its beginning. Reading a file that has not grown costs one `stat` call. Use as an async context
     manager: it owns the open file.
+
+    Attributes:
+        failure: the error of the last read, if the machine rather than the file caused it (see `MACHINE_ERRORS`).
     """
 
     def __init__(self, path: Path, *, from_byte: int = 0) -> None:
@@ -40,6 +46,7 @@ class Follower:
         self._file: AsyncBufferedReader | None = None
         self._inode = 0
         self._offset = from_byte
+        self.failure: OSError | None = None
 
     async def __aenter__(self) -> Self:
         """Return itself."""
@@ -109,8 +116,10 @@ class Follower:
         if self._file is None:
             try:
                 self._file = await aiofiles.open(self._path, "rb", buffering=0)  # type: ignore[assignment]
-            except OSError:  # deleted meanwhile, a folder, or not readable: none of these may end a trial
+            except OSError as error:  # deleted meanwhile, a folder, or not readable: none of these may end a trial
+                self.failure = error if error.errno in MACHINE_ERRORS else None
                 return b""
+            self.failure = None
             assert self._file is not None  # noqa: S101 - for the type checker
             self._inode = os.fstat(self._file.fileno()).st_ino  # of the opened file: the path may have been replaced
         await self._file.seek(self._offset)

@@ -51,9 +51,14 @@ class Output:
             await anyio.sleep(next_look_s())
 
     async def finish(self) -> None:
-        """Process the remaining output of a process that has exited."""
+        """Process the remaining output of a process that has exited.
+
+        Raises OSError if it can't be read because of the machine.
+        """
         for _ in range(LAST_LOOKS):
             if not await self.read_on():
                 break
+        if self.follower.failure is not None:
+            raise self.follower.failure
         if (rest := self.splitter.finish()) is not None:
             self.take(rest.data.decode("utf-8", "replace"))

@@ -15,6 +15,7 @@ from pinchbench.snapshot.left_out import LeftOut
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+    from typing import BinaryIO
 
 MAX_LINK_HOPS = 40  # as the kernel has it: a longer chain of links counts as a loop
 # Errors of one path, not of the disk: the name is too long, or one that this file system can't hold or tell from another.
@@ -55,7 +56,7 @@ def restore_workspace(archive: Path, target: Path, *, before_each: Callable[[], 
     # only now: writing into them changes their time, and needs the right
     for name, folder in reversed(folders.items()):
         (target / name).chmod(folder.mode & 0o777 | 0o700)
-        os.utime(target / name, (folder.mtime, folder.mtime))
+        _set_time(target / name, folder.mtime)
     return left_out.sentences
 
 
@@ -88,23 +89,36 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> str
     Not by tarfile's own `extract`: its safe filter is not in every Python 3.11, and in many it can be got round.
     """
     path = target / member.name
+    file: BinaryIO | None = None
     try:
         if member.isdir():
             path.mkdir(mode=0o700)
         elif member.issym():
             path.symlink_to(member.linkname)
-            os.utime(path, (member.mtime, member.mtime), follow_symlinks=False)
-        elif (content := tar.extractfile(member)) is not None:
+        else:
             number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with os.fdopen(number, "wb") as file:
-                shutil.copyfileobj(content, file, COPY_BYTES)
-            path.chmod(member.mode & 0o777 | 0o400)
-            os.utime(path, (member.mtime, member.mtime))
-    except OSError as error:
+            file = os.fdopen(number, "wb")
+    except OSError as error:  # of the making alone: the same number from a write is the disk's
         if error.errno in UNUSABLE_NAME:
             return "has a name that can't be used here"
         raise
+    if file is not None:
+        with file:
+            if (content := tar.extractfile(member)) is not None:
+                shutil.copyfileobj(content, file, COPY_BYTES)
+        path.chmod(member.mode & 0o777 | 0o400)
+    if not member.isdir():
+        _set_time(path, member.mtime)
     return ""
+
+
+def _set_time(path: Path, at: float) -> None:
+    """Set the modification time, unless the file system can't represent it: an agent may have set any."""
+    try:
+        os.utime(path, (at, at), follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOVERFLOW):
+            raise
 
 
 def _leads_astray(link: str, texts: dict[str, str]) -> str:

@@ -336,11 +336,30 @@ async def test_rows_behind_a_lock_are_seen_when_it_is_gone(tmp_path: Path, monke
         writer.execute("BEGIN EXCLUSIVE")
         store = SqliteStore(path, "s")
         assert await store.poll() == []
-        assert store.lines() is None
+        with pytest.raises(OSError, match="locked"):  # it is not one that is elsewhere
+            store.lines()
         writer.execute("ROLLBACK")  # the file stays as it was
         assert await store.poll() == [EVENT]
         assert every(store) == [EVENT]
         await store.close()
+
+
+def test_a_database_that_the_machine_can_not_open_is_no_missing_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: sqlite3.Connection
+) -> None:
+    add(database, 0, EVENT)
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+
+    def refuse(*_: object, **__: object) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", refuse)
+        with pytest.raises(OSError, match="unable to open"):
+            store.lines()
+    assert every(store) == [EVENT]
 
 
 async def test_a_commit_that_readers_see_later_than_its_bytes_is_not_missed(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import aiofiles
@@ -11,6 +13,7 @@ import pytest
 from anyio import fail_after
 
 from pinchbench.process.follow import CHUNK_BYTES, Follower
+from pinchbench.process.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -78,6 +81,27 @@ async def test_a_file_may_appear_later(path: Path) -> None:
             assert await follower.read() == b""
             append(path, b"here")
             assert await follower.read() == b"here"
+
+
+async def test_a_file_that_the_machine_can_not_open_is_told_apart_from_one_that_is_not_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(path, b"here")
+    async with Follower(path) as follower:
+        with fail_after(20), monkeypatch.context() as patch:
+            for number, is_machines in ((errno.ENOENT, False), (errno.EACCES, False), (errno.EMFILE, True)):
+                patch.setattr(aiofiles, "open", partial(refuse, number))
+                assert await follower.read() == b""
+                assert (follower.failure is not None) == is_machines
+            output = Output(path, follower, lambda _: None)
+            with pytest.raises(OSError, match="Too many open files"):
+                await output.finish()
+        assert await follower.read() == b"here"
+        assert follower.failure is None
+
+
+async def refuse(number: int, *_: object, **__: object) -> None:
+    raise OSError(number, os.strerror(number))
 
 
 async def test_a_big_file_comes_in_chunks(path: Path) -> None:
