@@ -10,16 +10,16 @@ TYPE_CHECKING = False  # as `typing` has it, which costs each guardian milliseco
 
 if TYPE_CHECKING:
     from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
+    from pinchbench.defaults import Isolation
     from pinchbench.errors import PinchBenchError
-    from pinchbench.limits import Isolation
     from pinchbench.model import Ending, Grade, Outcome, Reason, Status, Stop, Task, TrialKey, Ungraded, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
+    from pinchbench.results.finished_run import Result
     from pinchbench.results.result_json import Aggregate, read_aggregate
-    from pinchbench.runner.bench import run_benchmark
-    from pinchbench.runner.finish import Result
     from pinchbench.runner.regrade import regrade
     from pinchbench.runner.resume import resume
+    from pinchbench.runner.run import run_benchmark
     from pinchbench.runner.slots import open_agent
     from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
@@ -56,7 +56,7 @@ __all__ = [
 _HOMES = {
     "pinchbench.config": ("JudgeConfig", "RegradeConfig", "ResumeConfig", "RunConfig"),
     "pinchbench.errors": ("PinchBenchError",),
-    "pinchbench.limits": ("Isolation",),
+    "pinchbench.defaults": ("Isolation",),
     "pinchbench.model": (
         "Ending",
         "Grade",
@@ -72,8 +72,8 @@ _HOMES = {
     "pinchbench.openclaw.agent": ("OpenClawAgent",),
     "pinchbench.openclaw.task_result": ("TaskResult",),
     "pinchbench.results.result_json": ("Aggregate", "read_aggregate"),
-    "pinchbench.runner.bench": ("run_benchmark",),
-    "pinchbench.runner.finish": ("Result",),
+    "pinchbench.runner.run": ("run_benchmark",),
+    "pinchbench.results.finished_run": ("Result",),
     "pinchbench.runner.regrade": ("regrade",),
     "pinchbench.runner.resume": ("resume",),
     "pinchbench.runner.slots": ("open_agent",),

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path  # noqa: TC003 - as above
 from urllib.parse import urlsplit
 
-from pinchbench.errors import ConfigError
-from pinchbench.limits import (
+from pinchbench.defaults import (
     DEFAULT_OUTPUT_DIR,
     DEFAULT_PASS_THRESHOLD,
     DEFAULT_RUN_ROOT,
@@ -30,6 +29,7 @@ from pinchbench.limits import (
     THINKING_LEVELS,
     Isolation,
 )
+from pinchbench.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

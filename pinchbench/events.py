@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.limits import DEFAULT_PASS_THRESHOLD
+from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Usage
 
 if TYPE_CHECKING:

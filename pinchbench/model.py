@@ -410,32 +410,6 @@ class Grade:
         return max(check_s, judge_s)
 
 
-class Part(StrEnum):
-    """What is played of a task without an agent: its solution, a near miss, or nothing but a polite answer."""
-
-    ORACLE = "oracle"
-    NEAR_MISS = "near_miss"
-    NOTHING = "nothing"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rehearsed:
-    """What came of one script: the scores of check and judge (None: not graded), and what is not as it should be.
-
-    `untried` says why the script, or its judge's part, could not be tried on this machine. `has_rubric`: a judge has a
-    word in it.
-    """
-
-    task_id: str
-    part: Part
-    name: str
-    check: float | None = None
-    judge: float | None = None
-    problems: tuple[str, ...] = ()
-    untried: str = ""
-    has_rubric: bool = False
-
-
 class Level(StrEnum):
     """What a finding about this machine means for a run."""
 

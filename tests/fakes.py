@@ -16,7 +16,7 @@ from anyio import create_memory_object_stream, create_task_group, create_tcp_lis
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.config import RunConfig
-from pinchbench.limits import Isolation
+from pinchbench.defaults import Isolation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping

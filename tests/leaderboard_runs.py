@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 from pinchbench.suite.load import load_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model import Suite
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 TASK = """---
 id: {task_id}

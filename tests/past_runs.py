@@ -23,17 +23,17 @@ from pinchbench.model import (
     Ungraded,
     Usage,
 )
-from pinchbench.results.facts import RunFacts, TaskFacts
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
-from pinchbench.results.store import create_run, write_json
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.manifest import RunFacts, TaskFacts
+from pinchbench.results.paths import create_run, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.results.records import Record
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.journal.records import Record
+    from pinchbench.results.paths import RunFiles
 
 BEGAN = 1_767_322_800.0  # 2026-01-02 03:00 UTC
 CATEGORIES = ("basics", "data", "coding", "writing")

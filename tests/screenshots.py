@@ -17,7 +17,7 @@ from pathlib import Path
 from browser import chromium, opened
 from past_runs import PlannedRun, random_trials, write_run
 from pinchbench.report.html.page import write_report
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 
 MOST_BYTES = 200_000
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
+from pinchbench.defaults import DEFAULT_RUN_ROOT, THINKING_LEVELS, Isolation
 from pinchbench.errors import ConfigError
-from pinchbench.limits import DEFAULT_RUN_ROOT, THINKING_LEVELS, Isolation
 
 MODEL = "local/m1"
 URL = "http://127.0.0.1:8000/v1"

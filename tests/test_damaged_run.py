@@ -13,7 +13,7 @@ from past_runs import Made, PlannedRun, write_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.paths import RunFiles
 
 GOOD, DAMAGED = "20260101-000000-0001", "20260102-000000-0002"
 COMMANDS = {

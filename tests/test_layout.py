@@ -14,14 +14,16 @@ PACKAGE = Path(pinchbench.__file__).parent
 TESTS = Path(__file__).parent
 # Modules that the tests of others cover, by folder. The list is to become shorter: a new module has a test file.
 WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
-    # click commands and their parts: tests/test_cli*.py, test_help.py and test_completion.py call them as a user does
+    "": (
+        "defaults",
+        "errors",
+        "events",
+        "model",
+    ),
+    "authoring": ("results",),
+    # click commands and their parts: the other tests in tests/cli call them as a user does
     "cli": (
-        "afterwards",
-        "clean",
-        "compare",
         "completing",
-        "completion",
-        "doctor",
         "export",
         "history",
         "openclaw",
@@ -38,26 +40,33 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "tasks",
         "upload",
         "verify",
-        "watch",
     ),
     "demo": ("completion",),
-    "": (
-        "errors",
-        "events",
-        "limits",
-        "model",
+    # test_doctor.py
+    "doctor": (
+        "live_calls",
+        "tasks",
     ),
-    # what a check or a judge is made of: test_checks.py, test_hostile_checks.py, test_judge*.py
+    # test_archive.py
+    "files": (
+        "archive_restore",
+        "archive_texts",
+        "archive_write",
+    ),
+    # what a check is made of: test_checks.py and test_hostile_checks.py
     "grading": (
         "check_chance",
         "check_child",
         "check_limits",
         "check_place",
+    ),
+    # what a judge is made of: test_judge.py and the others in tests/grading/judge
+    "grading/judge": (
+        "criteria",
         "evidence",
-        "judge_criteria",
-        "judge_record",
-        "judge_view",
-        "judge_wire",
+        "openai_api",
+        "prompt_evidence",
+        "record",
     ),
     # test_upload.py, test_account.py and test_payload.py
     "leaderboard": (
@@ -68,12 +77,16 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "register",
         "submission",
     ),
-    # test_home.py, test_agent.py and runner/test_shared.py
+    # test_agent.py
     "openclaw": (
-        "added",
-        "needed",
+        "key_places",
         "progress",
+    ),
+    # test_private.py, test_gateway.py and tests/runner/test_shared.py
+    "openclaw/homes": (
+        "added_agents",
         "shared",
+        "user_state",
     ),
     "preflight": (
         "ask",
@@ -92,11 +105,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "tree",
     ),
     "process/prepared": ("call",),
-    "report": (
-        "caused_by_agent",
-        "lines",
-        "plan",
-    ),
+    "report": ("caused_by_agent",),
     # a test file for each format
     "report/export": (
         "inspect_samples",
@@ -114,46 +123,40 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "svg",
         "trial_page",
     ),
+    # test_live.py, test_summary.py and tests/cli
+    "report/terminal": (
+        "lines",
+        "plan",
+    ),
     # records and values that their readers' tests write and read
-    "results": (
-        "comparison_record",
-        "lock",
-        "past_run",
-        "reading",
-        "records",
-        "sides",
-        "transcript_lines",
+    "results": ("finished_run",),
+    # test_comparison.py
+    "results/compare": (
+        "json",
+        "samples",
         "verdict",
+    ),
+    # test_journal.py
+    "results/journal": (
+        "lock",
+        "records",
+        "recovery",
     ),
     # the steps of a run: test_run.py, test_resume.py, test_grading.py and test_gateway.py
     "runner": (
-        "bench",
         "clean",
         "control",
-        "finish",
         "graders",
-        "handover",
         "judging",
-        "plan",
-        "pool",
         "prepare",
         "provenance",
+        "recorder",
         "regrade",
         "run_folders",
         "set_up",
+        "worker",
     ),
-    "runner/doctor": (
-        "calls",
-        "tasks",
-    ),
-    # tests/test_snapshot.py
-    "snapshot": (
-        "archive",
-        "keep",
-        "left_out",
-        "restore",
-        "texts",
-    ),
+    "runner/scheduling": ("plan",),
     # parts of the reader: test_parse.py, test_load.py and tests/fuzz/test_suites.py
     "suite": (
         "bundled",
@@ -167,6 +170,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "template",
         "yaml_nodes",
     ),
+    "transcript": ("lines",),
 }
 
 

@@ -78,7 +78,7 @@ def test_the_help_waits_for_click_alone(tmp_path: Path, arguments: tuple[str, ..
     assert not {name.partition(".")[0] for name in modules} & HEAVY
     assert {name for name in modules if name.startswith("pinchbench.") and not name.startswith("pinchbench.cli")} == {
         "pinchbench.errors",
-        "pinchbench.limits",
+        "pinchbench.defaults",
         "pinchbench.report",
         "pinchbench.report.text",
     }

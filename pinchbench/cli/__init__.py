@@ -42,7 +42,7 @@ def main() -> None:
         say(words.getvalue().rstrip("\n"))
         sys.exit(error.exit_code)
     except (PinchBenchError, ExceptionGroup) as error:
-        from pinchbench.secrets import known_secrets, mask  # noqa: PLC0415 - `--help` must not wait for it
+        from pinchbench.redaction import known_secrets, mask  # noqa: PLC0415 - `--help` must not wait for it
 
         expected = _expected(error)
         if expected is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 from pinchbench.cli.output import print_result, say
@@ -48,9 +48,9 @@ class _Age(click.ParamType[float]):
 @click.option("--only", type=click.Choice(["workspaces", "runs"]), help="Leave the others alone.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would be removed; remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Don't ask.")
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where runs are looked for.")  # fmt: skip
-@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
         help="Where workspaces are looked for.")  # fmt: skip
 def clean(
     *,
@@ -74,7 +74,7 @@ def clean(
     pinchbench-async clean 20260102-030405-9f3a
     """  # noqa: D301 - click keeps the lines after a \b as they are
     from pinchbench.config import absolute_path  # noqa: PLC0415 - `--help` must not wait for it
-    from pinchbench.results.store import find_run  # noqa: PLC0415 - as above
+    from pinchbench.results.paths import find_run  # noqa: PLC0415 - as above
     from pinchbench.runner.clean import find_runs, find_workspaces, one_run, remove  # noqa: PLC0415 - as above
 
     results = absolute_path(output_dir, option="--output-dir")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 from pinchbench.cli.output import print_result, say
@@ -15,17 +15,17 @@ from pinchbench.cli.output import print_result, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.results.comparison import Comparison
+    from pinchbench.results.compare.comparison import Comparison
 
 
 @click.command(context_settings=CONTEXT)
 @click.argument("names", metavar="A B [C]...", nargs=-1, required=True, shell_complete=complete_run)
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where runs are looked for.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write it as one HTML page, too.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, limits.MAX_SEED), help="Of the permutations that are tried where there"
+@click.option("--seed", type=click.IntRange(0, defaults.MAX_SEED), help="Of the permutations that are tried where there"
               " are too many to try all; the same seed gives the same p.")  # fmt: skip
 def compare(*, names: tuple[str, ...], output_dir: Path, as_json: bool, html: Path | None, seed: int | None) -> None:
     """Tell whether B is better than A, paired by task.
@@ -43,8 +43,8 @@ def compare(*, names: tuple[str, ...], output_dir: Path, as_json: bool, html: Pa
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.config import absolute_path  # noqa: PLC0415 - `--help` must not wait for what a command needs
     from pinchbench.errors import ResultsError  # noqa: PLC0415 - as above
-    from pinchbench.results.comparison import compare as compare_sides  # noqa: PLC0415 - as above
-    from pinchbench.results.sides import find_sides  # noqa: PLC0415 - as above
+    from pinchbench.results.compare.comparison import compare as compare_sides  # noqa: PLC0415 - as above
+    from pinchbench.results.compare.samples import find_sides  # noqa: PLC0415 - as above
     from pinchbench.results.statistics import SEED  # noqa: PLC0415 - as above
 
     sides = find_sides(names, absolute_path(output_dir, option="--output-dir"))
@@ -65,15 +65,15 @@ def _show(comparisons: Sequence[Comparison], *, seed: int, as_json: bool) -> Non
     if as_json:
         import json  # noqa: PLC0415 - as above
 
-        from pinchbench.results.comparison_record import record  # noqa: PLC0415 - as above
+        from pinchbench.results.compare.json import record  # noqa: PLC0415 - as above
 
         print_result(json.dumps(record(comparisons, seed=seed), allow_nan=False))
         return
     import io  # noqa: PLC0415 - as above
     import sys  # noqa: PLC0415 - as above
 
-    from pinchbench.report.compare import print_comparisons  # noqa: PLC0415 - `--json` must not wait for it
-    from pinchbench.report.console import report_console  # noqa: PLC0415 - as above
+    from pinchbench.report.terminal.compare import print_comparisons  # noqa: PLC0415 - `--json` must not wait for it
+    from pinchbench.report.terminal.console import report_console  # noqa: PLC0415 - as above
 
     text = io.StringIO()
     console = report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from click.shell_completion import CompletionItem
 
-from pinchbench import limits
+from pinchbench import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -107,7 +107,7 @@ def complete_task(context: Context, _parameter: Parameter, begun: str) -> Items:
 @_silent
 def complete_model(context: Context, _parameter: Parameter, begun: str) -> Items:
     """Complete a model with those of the runs in --output-dir, latest first, and the built-in ones."""
-    models = dict.fromkeys((*_models(_output_dir(context)), *limits.DEMO_MODELS))
+    models = dict.fromkeys((*_models(_output_dir(context)), *defaults.DEMO_MODELS))
     return [CompletionItem(model) for model in models if model.startswith(begun)]
 
 
@@ -126,7 +126,7 @@ def _as_paths(begun: str) -> Items:
 
 
 def _output_dir(context: Context) -> Path:
-    return Path(context.params.get("output_dir") or limits.DEFAULT_OUTPUT_DIR)
+    return Path(context.params.get("output_dir") or defaults.DEFAULT_OUTPUT_DIR)
 
 
 def _tasks_dir(context: Context) -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, option
 from pinchbench.cli.output import print_result, say
 from pinchbench.errors import UnfitError
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 @option("--judge", "judge_model", metavar="MODEL", help="The judge that is going to be asked; as for `run`.")
 @option("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge.")
 @option("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key.")
-@option("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), default=1, show_default=True,
+@option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), default=1, show_default=True,
         help="Trials at once that the machine is to be fit for.")  # fmt: skip
 @option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw; as for `run`.")
-@option("--isolation", type=click.Choice([one.value for one in limits.Isolation]), default="auto",
+@option("--isolation", type=click.Choice([one.value for one in defaults.Isolation]), default="auto",
         show_default=True, help="As for `run`.")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where results would go.")  # fmt: skip
-@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
         help="Where workspaces would go.")  # fmt: skip
 @TASKS_DIR
 @option(
@@ -55,10 +55,10 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     import anyio  # noqa: PLC0415 - `--help` must not wait for all that a run needs
 
-    from pinchbench.report import doctor as report  # noqa: PLC0415 - as above
-    from pinchbench.runner.doctor.examine import DoctorConfig, examine  # noqa: PLC0415 - as above
+    from pinchbench.doctor import text as report  # noqa: PLC0415 - as above
+    from pinchbench.doctor.doctor import DoctorConfig, examine  # noqa: PLC0415 - as above
 
-    config = DoctorConfig(**options, isolation=limits.Isolation(isolation))
+    config = DoctorConfig(**options, isolation=defaults.Isolation(isolation))
     show = _ignore if as_json else _show
     findings = anyio.run(partial(examine, config, show=show, say=say))
     if as_json:
@@ -74,8 +74,8 @@ def _ignore(finding: Finding) -> None:
 
 
 def _show(finding: Finding) -> None:
-    from pinchbench.report.console import report_console  # noqa: PLC0415 - as above
-    from pinchbench.report.doctor import print_finding  # noqa: PLC0415 - as above
+    from pinchbench.doctor.text import print_finding  # noqa: PLC0415 - as above
+    from pinchbench.report.terminal.console import report_console  # noqa: PLC0415 - as above
 
     text = io.StringIO()
     print_finding(report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty()), finding)

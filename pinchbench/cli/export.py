@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 from pinchbench.cli.output import print_result, warn_of_altered
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pinchbench.report.export.rows import Column
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 # by format, the name of a file or folder derived from its run's name
 TEXT_FORMATS = ("csv", "jsonl", "junit", "github", "perfetto")
@@ -52,7 +52,7 @@ def _column_lines(columns: Iterable[Column]) -> Iterator[str]:
               " and atif beside the results file of the run]")  # fmt: skip
 @click.option("--columns", is_flag=True, is_eager=True, expose_value=False, callback=_print_columns,
               help="Print the columns of csv, parquet and jsonl as a Markdown table, and exit.")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
 def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> None:
     """Write a run in the format of another tool.
@@ -74,8 +74,8 @@ def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> Non
     pinchbench-async export 20260102-030405-9f3a --format github >> "$GITHUB_STEP_SUMMARY"
     """  # noqa: D301 - click's mark for a block that keeps its lines
     from pinchbench.config import absolute_path  # noqa: PLC0415 - `--help` must not wait for what reads a run
-    from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
-    from pinchbench.results.store import find_run  # noqa: PLC0415 - as above
+    from pinchbench.results.finished_run import read_run  # noqa: PLC0415 - as above
+    from pinchbench.results.paths import find_run  # noqa: PLC0415 - as above
 
     if form in FILE_FORMATS and output == STDOUT:
         raise ConfigError(f"The format {form} can't go to stdout; name a path with --output.")

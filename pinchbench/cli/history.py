@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_model
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 from pinchbench.cli.output import print_result, say
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="TEXT", default="", shell_complete=complete_model,
               help="Only the runs of this model, or, where there is none of that name, of models whose name holds"
               " the text.")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Whose runs.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print one array with an object a run.")
 def history(*, model: str, output_dir: Path, as_json: bool) -> None:
@@ -60,8 +60,8 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     is_altered        whether its files are not as they were written; `verify` names the differences
     problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from pinchbench.results.listing import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it
-    from pinchbench.results.store import no_folder  # noqa: PLC0415 - as above
+    from pinchbench.results.paths import no_folder  # noqa: PLC0415 - as above
+    from pinchbench.results.run_list import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it
 
     if not output_dir.is_dir():
         raise ResultsError(no_folder(output_dir))
@@ -69,12 +69,12 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     if as_json:
         print_result(json.dumps(records(runs)))
         return
-    from pinchbench.report import history as report  # noqa: PLC0415 - `--json` must not wait for it
+    from pinchbench.report.terminal import history as report  # noqa: PLC0415 - `--json` must not wait for it
 
     if not runs:
         say(report.no_runs(str(output_dir), model=model))
         return
-    from pinchbench.report.console import report_console  # noqa: PLC0415 - as above
+    from pinchbench.report.terminal.console import report_console  # noqa: PLC0415 - as above
 
     table = io.StringIO()
     console = report_console(table, is_terminal=sys.stdout is not None and sys.stdout.isatty())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ _JUDGE_OPTIONS = (
            " anthropic/MODEL, a model of --judge-base-url, or openclaw:MODEL (an agent without tools)."),
     option("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
     option("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
-    option("--judge-votes", type=click.IntRange(1, limits.MAX_VOTES), help="How often the judge is asked about each"
+    option("--judge-votes", type=click.IntRange(1, defaults.MAX_VOTES), help="How often the judge is asked about each"
            " trial; the median counts.  [default: 1]"),
-    option("--judge-concurrency", type=click.IntRange(1, limits.MAX_JUDGE_CONCURRENCY),
+    option("--judge-concurrency", type=click.IntRange(1, defaults.MAX_JUDGE_CONCURRENCY),
             help="Calls to the judge at once.  [default: 4]"),
     option("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_openclaw, complete_run, complete_tasks
 from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, judge_options, option, take_judge
 from pinchbench.cli.sections import JUDGE, SectionedCommand
@@ -31,9 +31,9 @@ SECTIONS = {
 )
 @option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the one that was run).")
 @option("--only-ungraded", is_flag=True, help="Leave the trials alone that have a score.")
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
-@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
         help="Where checks run.")  # fmt: skip
 @option(
     "--openclaw",

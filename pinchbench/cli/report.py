@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 from pinchbench.cli.output import print_result, warn_of_altered
@@ -16,8 +16,8 @@ from pinchbench.errors import ConfigError
 @click.command(context_settings=CONTEXT)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help=f"Where to write the page (default: {limits.REPORT_FILE} in the run's folder; needed for several runs).")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+              help=f"Where to write the page (default: {defaults.REPORT_FILE} in the run's folder; needed for several runs).")  # fmt: skip
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where each RUN is looked for.")  # fmt: skip
 def report(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> None:
     """Write a run, or several, as one HTML page, and print its path.
@@ -31,15 +31,15 @@ def report(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> N
     """  # noqa: D301 - click keeps the lines after a \b as they are
     from pinchbench.config import absolute_path  # noqa: PLC0415 - `--help` must not wait for all that a page needs
     from pinchbench.report.html.page import write_report  # noqa: PLC0415 - as above
-    from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
-    from pinchbench.results.store import find_run  # noqa: PLC0415 - as above
+    from pinchbench.results.finished_run import read_run  # noqa: PLC0415 - as above
+    from pinchbench.results.paths import find_run  # noqa: PLC0415 - as above
 
     folder = absolute_path(output_dir, option="--output-dir")
     found = list(dict.fromkeys(find_run(run, folder) for run in runs))
     if output is None:
         if len(found) > 1:
             raise ConfigError("A page of several runs belongs to none of their folders: say where with --output FILE.")
-        path = found[0].folder / limits.REPORT_FILE
+        path = found[0].folder / defaults.REPORT_FILE
     else:
         path = absolute_path(output, option="--output")
     past = [read_run(files) for files in found]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, option, take_judge
 from pinchbench.cli.sections import JUDGE, LIMITS, MODEL, SectionedCommand
@@ -23,17 +23,17 @@ def _setting(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN
 
 
 _RESUME_SETTINGS = (
-    _setting("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), help="Trials at once."),
+    _setting("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), help="Trials at once."),
     _setting("--openclaw", metavar="PATH|VERSION", shell_complete=complete_openclaw, help="Which OpenClaw."),
     _setting("--tasks-dir", type=FOLDER, help="Where the suite is now."),
     _setting("--run-root", type=FOLDER, help="Where workspaces go."),
-    _setting("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), help="Retries of a trial."),
+    _setting("--infra-retries", type=click.IntRange(0, defaults.MAX_INFRA_RETRIES), help="Retries of a trial."),
     _setting("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="For the whole run."),
     _setting("--max-tokens", type=click.IntRange(1), metavar="N", help="For the whole run."),
     _setting("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="From now on."),
     _setting("--model", shell_complete=complete_model, help="Another model than the run's needs --accept-changes."),
-    _setting("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="Another value than the run's needs --accept-changes."),
-    _setting("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True),
+    _setting("--thinking", type=click.Choice(defaults.THINKING_LEVELS), help="Another value than the run's needs --accept-changes."),
+    _setting("--timeout-multiplier", type=click.FloatRange(0, defaults.MAX_TIMEOUT_MULTIPLIER, min_open=True),
              help="Another value than the run's needs --accept-changes."),
     _setting("--base-url", metavar="URL", help="Another value than the run's needs --accept-changes."),
     _setting("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key."),
@@ -44,8 +44,8 @@ _RESUME_SETTINGS = (
     _setting("--judge", metavar="MODEL", help="Another judge than the run's needs --accept-changes; so do its options."),
     _setting("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
     _setting("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
-    _setting("--judge-votes", type=click.IntRange(1, limits.MAX_VOTES), help="How often the judge is asked."),
-    _setting("--judge-concurrency", type=click.IntRange(1, limits.MAX_JUDGE_CONCURRENCY), help="Calls at once."),
+    _setting("--judge-votes", type=click.IntRange(1, defaults.MAX_VOTES), help="How often the judge is asked."),
+    _setting("--judge-concurrency", type=click.IntRange(1, defaults.MAX_JUDGE_CONCURRENCY), help="Calls at once."),
     _setting("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
     _setting("--retry-timeouts", is_flag=True, help="Another value than the run's needs --accept-changes."),
     _setting("--no-fail-fast", is_flag=True, help="Go on whatever fails."),
@@ -77,7 +77,7 @@ SECTIONS = {
     help="Go on although the run's lock names a runner of another machine or container, which has surely ended.",
 )
 @_resume_settings
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
 @NO_REPORT
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")

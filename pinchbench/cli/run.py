@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_tasks
 from pinchbench.cli.options import (
     CONTEXT,
@@ -44,20 +44,20 @@ SECTIONS = {
 @option("--suite", default="all", show_default=True, shell_complete=complete_tasks,
         help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
 @TASKS_DIR
-@option("--concurrency", type=click.IntRange(1, limits.MAX_CONCURRENCY), default=1, show_default=True,
+@option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), default=1, show_default=True,
         help="Trials at once; about 1 GB of memory each, or 0.3 GB in a gateway that takes 1 to 2 GB.")  # fmt: skip
-@option("--runs", type=click.IntRange(1, limits.MAX_RUNS), default=1, show_default=True,
+@option("--runs", type=click.IntRange(1, defaults.MAX_RUNS), default=1, show_default=True,
         help="Repetitions of each task.")  # fmt: skip
-@option("--timeout-multiplier", type=click.FloatRange(0, limits.MAX_TIMEOUT_MULTIPLIER, min_open=True), default=1.0,
+@option("--timeout-multiplier", type=click.FloatRange(0, defaults.MAX_TIMEOUT_MULTIPLIER, min_open=True), default=1.0,
         show_default=True, help="Scales every task's time limit.")  # fmt: skip
-@option("--thinking", type=click.Choice(limits.THINKING_LEVELS), help="OpenClaw's thinking level.")
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--thinking", type=click.Choice(defaults.THINKING_LEVELS), help="OpenClaw's thinking level.")
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where results go.")  # fmt: skip
-@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
         help="Where workspaces go; they are kept.")  # fmt: skip
 @option("--openclaw", metavar="PATH|VERSION", shell_complete=complete_openclaw, help="Which OpenClaw (default: the one on PATH, else the newest that"
         " `pinchbench-async openclaw install` installed).")  # fmt: skip
-@option("--isolation", type=click.Choice([one.value for one in limits.Isolation]), default="auto",
+@option("--isolation", type=click.Choice([one.value for one in defaults.Isolation]), default="auto",
         show_default=True, help="private: an OpenClaw state of its own for each trial. gateway: one private OpenClaw gateway"
         " for all. auto: one of these two. shared: agents in your own ~/.openclaw, through your gateway.")  # fmt: skip
 @option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for the model's provider.")
@@ -68,9 +68,9 @@ SECTIONS = {
 @option("--price-out", type=click.FloatRange(0), metavar="USD", help="What a million tokens of its answers cost.")
 @option("--accept-unknown-model", is_flag=True, help="Run a model that OpenClaw's catalogue does not list.")
 @judge_options
-@option("--pass-threshold", type=click.FloatRange(0, 1, min_open=True), default=limits.DEFAULT_PASS_THRESHOLD,
+@option("--pass-threshold", type=click.FloatRange(0, 1, min_open=True), default=defaults.DEFAULT_PASS_THRESHOLD,
         show_default=True, help="The score from which a trial counts as passed.")  # fmt: skip
-@option("--infra-retries", type=click.IntRange(0, limits.MAX_INFRA_RETRIES), default=2, show_default=True,
+@option("--infra-retries", type=click.IntRange(0, defaults.MAX_INFRA_RETRIES), default=2, show_default=True,
         help="How many times a trial is retried after an infrastructure failure.")  # fmt: skip
 @option("--retry-timeouts", is_flag=True, help="Retry trials that timed out as well.")
 @option("--no-fail-fast", is_flag=True, help="Neither pause nor end the run when many trials fail for the same"
@@ -79,7 +79,7 @@ SECTIONS = {
         " the judge included.")  # fmt: skip
 @option("--max-tokens", type=click.IntRange(1), metavar="N", help="End the run before it uses more tokens.")
 @option("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="End the run after this time.")
-@option("--seed", type=click.IntRange(0, limits.MAX_SEED), metavar="N", help="Shuffle the trials that are expected to take"
+@option("--seed", type=click.IntRange(0, defaults.MAX_SEED), metavar="N", help="Shuffle the trials that are expected to take"
         " equally long; the same number gives the same order.")  # fmt: skip
 @option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
 @NO_PREFLIGHT
@@ -114,7 +114,7 @@ def run(
     config = RunConfig(
         **options,
         judge=judge,
-        isolation=limits.Isolation(isolation),
+        isolation=defaults.Isolation(isolation),
         upload=not no_upload,
         upload_notes=with_notes,
         fail_fast=not no_fail_fast,
@@ -124,14 +124,14 @@ def run(
         _show_plan(config, as_json=as_json)
         return
     from pinchbench.cli.running import carry_out, leave  # noqa: PLC0415 - `--dry-run` must not wait for it
-    from pinchbench.runner.bench import run_benchmark  # noqa: PLC0415 - as above
+    from pinchbench.runner.run import run_benchmark  # noqa: PLC0415 - as above
 
     leave(carry_out(partial(run_benchmark, config), page=not no_report, offers=True), as_json=as_json)
 
 
 def _show_plan(config: RunConfig, *, as_json: bool) -> None:
-    from pinchbench.runner.plan import makespan_s, worst_case_s  # noqa: PLC0415 - as above
     from pinchbench.runner.prepare import prepare  # noqa: PLC0415 - as above
+    from pinchbench.runner.scheduling.plan import makespan_s, worst_case_s  # noqa: PLC0415 - as above
 
     prepared = prepare(config)
     for remark in prepared.remarks:
@@ -164,8 +164,8 @@ def _show_plan(config: RunConfig, *, as_json: bool) -> None:
             )
         )
         return
-    from pinchbench.report.console import report_console  # noqa: PLC0415 - `--json` must not wait for it
-    from pinchbench.report.plan import print_plan  # noqa: PLC0415 - as above
+    from pinchbench.report.terminal.console import report_console  # noqa: PLC0415 - `--json` must not wait for it
+    from pinchbench.report.terminal.plan import print_plan  # noqa: PLC0415 - as above
 
     plan = io.StringIO()
     console = report_console(plan, is_terminal=sys.stdout is not None and sys.stdout.isatty())

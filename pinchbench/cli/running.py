@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import msgspec
 
-from pinchbench.cli.afterwards import follow_up
+from pinchbench.cli.after_run import follow_up
 from pinchbench.cli.output import print_result
 from pinchbench.model import Stop
-from pinchbench.report.console import END_LIMIT_S, report_console, stderr_writer
-from pinchbench.report.live import LiveView, can_draw
-from pinchbench.report.summary import print_summary
-from pinchbench.results.store import RunFiles
+from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
+from pinchbench.report.terminal.live import LiveView, can_draw
+from pinchbench.report.terminal.summary import print_summary
+from pinchbench.results.paths import RunFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from rich.console import Console
 
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 INCOMPLETE = 5  # some trials failed for infrastructure reasons
 STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early

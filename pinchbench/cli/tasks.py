@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_openclaw, complete_task, complete_tasks
 from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, judge_options, option, take_judge
 from pinchbench.cli.output import print_result, say
@@ -21,7 +21,8 @@ from pinchbench.errors import SelectionError, SuiteError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pinchbench.model import Rehearsed, Suite, Task
+    from pinchbench.authoring.results import Rehearsed
+    from pinchbench.model import Suite, Task
     from pinchbench.suite.load import LoadedSuite
     from pinchbench.suite.solution import Solution
 
@@ -151,7 +152,7 @@ def _sections(task: Task) -> Iterator[tuple[str, str]]:
     shell_complete=complete_openclaw,
     help="Which OpenClaw, for a judge that is an OpenClaw agent.",
 )
-@option("--run-root", type=FOLDER, default=limits.DEFAULT_RUN_ROOT, show_default=True,
+@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
         help="Where scripts are played.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print JSON: one entry for each script that was played.")
 def tasks_check(
@@ -174,10 +175,10 @@ def tasks_check(
     """  # noqa: D301 - as above
     import anyio  # noqa: PLC0415 - as above
 
+    from pinchbench.authoring import text as report  # noqa: PLC0415 - as above
+    from pinchbench.authoring.check import rehearse  # noqa: PLC0415 - as above
     from pinchbench.cli.running import INCOMPLETE  # noqa: PLC0415 - as above
     from pinchbench.config import absolute_path  # noqa: PLC0415 - as above
-    from pinchbench.report import rehearsal as report  # noqa: PLC0415 - as above
-    from pinchbench.runner.rehearsal import rehearse  # noqa: PLC0415 - as above
 
     judge = take_judge(options)
     loaded, selected = _select(tasks_dir, suite)
@@ -236,8 +237,8 @@ def tasks_new(*, task_id: str, tasks_dir: Path, grading: str, category: str) -> 
     pinchbench-async tasks new task_50_refunds --tasks-dir mine --grading hybrid
     pinchbench-async tasks check --tasks-dir mine
     """  # noqa: D301 - as above
+    from pinchbench.authoring.template import write_skeleton  # noqa: PLC0415 - as above
     from pinchbench.model import GradingType  # noqa: PLC0415 - as above
-    from pinchbench.suite.skeleton import write_skeleton  # noqa: PLC0415 - as above
 
     for path in write_skeleton(tasks_dir, task_id, grading=GradingType(grading), category=category):
         print_result(path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, WITH_NOTES, option
 from pinchbench.cli.output import print_result, say
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pinchbench.leaderboard.account import Account
     from pinchbench.leaderboard.upload import Parcel
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.paths import RunFiles
 
 
 @click.command(context_settings=CONTEXT)
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--upload-partial", is_flag=True, help="Send a run that is not complete, or not of the bundled tasks alone,"
               " marked so.")  # fmt: skip
 @WITH_NOTES
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print the leaderboard's answer as JSON instead of its address.")
 def upload(*, run: str, dry_run: bool, upload_partial: bool, with_notes: bool, output_dir: Path, as_json: bool) -> None:
@@ -47,8 +47,8 @@ def upload(*, run: str, dry_run: bool, upload_partial: bool, with_notes: bool, o
     from pinchbench.leaderboard.account import read_account  # noqa: PLC0415 - `--help` must not wait for it
     from pinchbench.leaderboard.upload import no_token, pack  # noqa: PLC0415 - as above
     from pinchbench.results.altered import refuse_altered  # noqa: PLC0415 - as above
-    from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
-    from pinchbench.results.store import find_run  # noqa: PLC0415 - as above
+    from pinchbench.results.finished_run import read_run  # noqa: PLC0415 - as above
+    from pinchbench.results.paths import find_run  # noqa: PLC0415 - as above
     from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
 
     files = find_run(run, output_dir)
@@ -116,7 +116,7 @@ def offer_run(files: RunFiles, tell: Callable[[str], None], *, with_notes: bool 
     from pinchbench.errors import PinchBenchError  # noqa: PLC0415 - as above
     from pinchbench.leaderboard.upload import offer  # noqa: PLC0415 - as above
     from pinchbench.report.text import plain  # noqa: PLC0415 - as above
-    from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
+    from pinchbench.results.finished_run import read_run  # noqa: PLC0415 - as above
     from pinchbench.suite.load import bundled_tasks_dir, load_suite  # noqa: PLC0415 - as above
 
     again = f"pinchbench-async upload {files.argument}{' --with-notes' if with_notes else ''}"

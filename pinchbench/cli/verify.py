@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 from pinchbench.cli.output import print_result
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command(context_settings=CONTEXT)
 @click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where each RUN is looked for; without any, all its runs are checked.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print one array with an object a run.")
 def verify(*, runs: tuple[str, ...], output_dir: Path, as_json: bool) -> None:
@@ -48,7 +48,7 @@ def verify(*, runs: tuple[str, ...], output_dir: Path, as_json: bool) -> None:
     """  # noqa: D301 - click keeps the lines after a \b as they are
     from pinchbench.config import absolute_path  # noqa: PLC0415 - `--help` must not wait for all that reads a run
     from pinchbench.report.verified import lines, row  # noqa: PLC0415 - as above
-    from pinchbench.results.store import find_run, no_folder, runs_of  # noqa: PLC0415 - as above
+    from pinchbench.results.paths import find_run, no_folder, runs_of  # noqa: PLC0415 - as above
     from pinchbench.results.verify import State, check_run  # noqa: PLC0415 - as above
 
     folder = absolute_path(output_dir, option="--output-dir")

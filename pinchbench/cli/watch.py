@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import limits
+from pinchbench import defaults
 from pinchbench.cli.completing import complete_run
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 from pinchbench.cli.output import print_result, warn_of_altered
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.report.live import LiveView
-    from pinchbench.results.following import FollowedRun
-    from pinchbench.results.store import RunFiles
+    from pinchbench.report.terminal.live import LiveView
+    from pinchbench.results.journal.tail import FollowedRun
+    from pinchbench.results.paths import RunFiles
 
 EVENTS_HELD = 100
 POLL_S = 0.5  # too short to notice, too long to load the disk
@@ -32,7 +32,7 @@ POLL_S = 0.5  # too short to notice, too long to load the disk
 
 @click.command(context_settings=CONTEXT)
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=complete_run)
-@option("--output-dir", type=FOLDER, default=limits.DEFAULT_OUTPUT_DIR, show_default=True,
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
 def watch(*, run: str | None, output_dir: Path) -> None:
     """Watch a run that goes on in another terminal, from its journal.
@@ -47,9 +47,9 @@ def watch(*, run: str | None, output_dir: Path) -> None:
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     import anyio  # noqa: PLC0415 - `--help` must not wait for it
 
-    from pinchbench.report.console import END_LIMIT_S, report_console, stderr_writer  # noqa: PLC0415 - as above
-    from pinchbench.report.live import LiveView, can_draw  # noqa: PLC0415 - as above
-    from pinchbench.results.following import FollowedRun  # noqa: PLC0415 - as above
+    from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer  # noqa: PLC0415 - as above
+    from pinchbench.report.terminal.live import LiveView, can_draw  # noqa: PLC0415 - as above
+    from pinchbench.results.journal.tail import FollowedRun  # noqa: PLC0415 - as above
 
     files = _chosen(run, output_dir)
     followed = FollowedRun(files)
@@ -69,7 +69,7 @@ def watch(*, run: str | None, output_dir: Path) -> None:
 
 
 def _chosen(run: str | None, output_dir: Path) -> RunFiles:
-    from pinchbench.results.store import find_run, runs_of  # noqa: PLC0415 - as above
+    from pinchbench.results.paths import find_run, runs_of  # noqa: PLC0415 - as above
 
     if run is not None:
         return find_run(run, output_dir)
@@ -128,7 +128,7 @@ async def _show(files: RunFiles, followed: FollowedRun, view: LiveView, *, draws
 
 
 def _is_written(files: RunFiles) -> bool:
-    from pinchbench.results.lock import is_written  # noqa: PLC0415 - as above
+    from pinchbench.results.journal.lock import is_written  # noqa: PLC0415 - as above
 
     try:
         return is_written(files.journal)
@@ -138,8 +138,8 @@ def _is_written(files: RunFiles) -> bool:
 
 def _sum_up(console: Console, files: RunFiles) -> None:
     """Print the summary of the run in its present state, and how to continue if something is left."""
-    from pinchbench.report.summary import print_summary  # noqa: PLC0415 - as above
-    from pinchbench.results.past_run import read_run  # noqa: PLC0415 - as above
+    from pinchbench.report.terminal.summary import print_summary  # noqa: PLC0415 - as above
+    from pinchbench.results.finished_run import read_run  # noqa: PLC0415 - as above
 
     run = read_run(files)
     warn_of_altered([run])

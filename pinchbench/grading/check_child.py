@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.grading.check_chance import exclude_chance
 from pinchbench.grading.check_limits import limit, separate, spare
-from pinchbench.results.transcript_lines import parse_line, writable
+from pinchbench.transcript.lines import parse_line, writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import move_on_after, to_thread
 
-from pinchbench.folders import remove_folder
+from pinchbench.files.folders import remove_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

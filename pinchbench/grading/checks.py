@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from anyio import from_thread, to_thread
 
+from pinchbench.files.archive import ArchiveLostError
+from pinchbench.files.archive_restore import restore_workspace
 from pinchbench.grading.check_place import REMOVE_LIMIT_S, open_place
 from pinchbench.model import CheckGrade, Ungraded
-from pinchbench.openclaw.disk import find_full, is_disk_full
+from pinchbench.process.disk import find_full, is_disk_full
 from pinchbench.process.prepared_process import FIXED
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
-from pinchbench.results.transcript_lines import writable
-from pinchbench.snapshot.archive import ArchiveLostError
-from pinchbench.snapshot.restore import restore_workspace
+from pinchbench.transcript.lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,16 +14,16 @@ from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.grading.combine import combine
-from pinchbench.grading.evidence import make_question
-from pinchbench.grading.judge_record import keep_replies
+from pinchbench.grading.judge.evidence import make_question
+from pinchbench.grading.judge.record import keep_replies
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Ungraded
+from pinchbench.redaction import mask_file
 from pinchbench.results.evidence import Evidence, digests_of
-from pinchbench.secrets import mask_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.grading.judge import Judge
+    from pinchbench.grading.judge.judge import Judge
     from pinchbench.model import Task, TrialKey
 
 MIN_CHECK_S = 60.0  # a check's limit is the agent's, but at least this

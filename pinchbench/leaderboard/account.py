@@ -15,7 +15,7 @@ import platformdirs
 
 from pinchbench.endpoints import is_loopback
 from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.folders import replaced_file, sync_folder
+from pinchbench.files.folders import replaced_file, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pinchbench.leaderboard.known import KnownTask
     from pinchbench.leaderboard.privacy import PrivateNames
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 NAMED_TASKS = 3  # in a sentence
 

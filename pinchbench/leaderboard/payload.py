@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from math import fsum
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import THINKING_LEVELS, Isolation
 from pinchbench.errors import NotForTheLeaderboardError
 from pinchbench.leaderboard.eligible import is_bundled
 from pinchbench.leaderboard.known import suite_digest
 from pinchbench.leaderboard.privacy import public_label, public_model, public_notes
-from pinchbench.limits import THINKING_LEVELS, Isolation
 from pinchbench.model import Reason
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pinchbench.leaderboard.known import KnownTask
     from pinchbench.leaderboard.privacy import PrivateNames
     from pinchbench.model import Grade, Outcome, TrialKey
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 MAX_BODY_BYTES = 1_000_000  # the leaderboard's own limit
 TRIMMED = ("notes", "frontmatter", "breakdown")  # in this order, while a body is larger than that

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pinchbench.leaderboard.known import in_a_row
-from pinchbench.secrets import known_secrets, mask
+from pinchbench.redaction import known_secrets, mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 UNNAMED = "unnamed"
 QUOTE_WORDS = 6  # so many in a row that stand in a prompt or a fixture as well are taken from there

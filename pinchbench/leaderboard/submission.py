@@ -14,7 +14,7 @@ from pinchbench.leaderboard.account import write_private
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.paths import RunFiles
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):

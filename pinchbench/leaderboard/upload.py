@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pinchbench.leaderboard.eligible import Hindrance
     from pinchbench.leaderboard.submission import Submission
     from pinchbench.model import Suite
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

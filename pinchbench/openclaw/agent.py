@@ -14,12 +14,12 @@ from anyio import create_task_group, move_on_after, to_thread
 
 from pinchbench.model import Reason
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
-from pinchbench.openclaw.disk import is_disk_full
 from pinchbench.openclaw.export import Export, take_stock
 from pinchbench.openclaw.progress import Progress, Watch
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
+from pinchbench.process.disk import is_disk_full
 from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessSpec, supervise
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Task, Turn
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.gateway_log import GatewayLog
-    from pinchbench.openclaw.home import Home
+    from pinchbench.openclaw.homes.gateway_log import GatewayLog
+    from pinchbench.openclaw.homes.private import Home
     from pinchbench.process.supervise import Leftover
 
 LINGER_S = 15.0  # OpenClaw exits 1 to 2 s after its answer (measured); after this time it never will

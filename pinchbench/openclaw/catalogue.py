@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.limits import JUDGE_PROVIDERS
+from pinchbench.defaults import JUDGE_PROVIDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.openclaw.disk import find_full
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader
+from pinchbench.process.disk import find_full
 
 if TYPE_CHECKING:
     from pinchbench.openclaw.progress import Session

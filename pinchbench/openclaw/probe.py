@@ -17,7 +17,7 @@ import anyio
 from anyio import CancelScope, fail_after, to_thread
 
 from pinchbench.errors import OpenClawError
-from pinchbench.folders import remove_folder
+from pinchbench.files.folders import remove_folder
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.openclaw.complaints import ComplaintReader
-from pinchbench.openclaw.gateway_log import LogPart
+from pinchbench.openclaw.homes.gateway_log import LogPart
 from pinchbench.openclaw.task_result import LastTurn
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, asks_model, describe, run_of
 from pinchbench.process.supervise import EndReason
-from pinchbench.results.transcript_lines import written_at
+from pinchbench.transcript.lines import written_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Usage
     from pinchbench.openclaw.complaints import Retry
-    from pinchbench.openclaw.gateway_log import Listener, LogRecord
+    from pinchbench.openclaw.homes.gateway_log import Listener, LogRecord
     from pinchbench.openclaw.sessions import AnyStore
     from pinchbench.process.supervise import ProcessEnd
 

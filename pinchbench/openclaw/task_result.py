@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pinchbench.model import Reason, Status, Usage
 from pinchbench.openclaw.complaints import Complaints, is_rate_limit, is_silence, names_full_disk
 from pinchbench.process.supervise import EndReason, ProcessEnd
-from pinchbench.results.transcript_lines import Event, parse_line
+from pinchbench.transcript.lines import Event, parse_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model import Usage
 from pinchbench.openclaw.complaints import is_rate_limit
-from pinchbench.results.transcript_lines import INTERNAL_PROVIDER, parse_line, parts_of, text_of, usage_of, writable
+from pinchbench.transcript.lines import INTERNAL_PROVIDER, parse_line, parts_of, text_of, usage_of, writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pinchbench.results.transcript_lines import Event
+    from pinchbench.transcript.lines import Event
 
 MAX_CWDS = 20
 MAX_TOOLS = 200  # distinct names; a model may invent any number of them

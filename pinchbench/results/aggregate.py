@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.limits import DEFAULT_PASS_THRESHOLD
+from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
 from pinchbench.results.overview import trial_score
 from pinchbench.results.result_json import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from msgspec import UnsetType
 
     from pinchbench.model import TrialKey
-    from pinchbench.results.records import RunFinished
+    from pinchbench.results.journal.records import RunFinished
     from pinchbench.results.run_state import Session, TrialState
 
 NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet

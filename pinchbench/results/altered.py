@@ -8,16 +8,16 @@ import msgspec
 
 from pinchbench.errors import AlteredRunError
 from pinchbench.results.evidence import Evidence, changed_files, file_digest
-from pinchbench.results.journal import read_journal
-from pinchbench.results.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from pinchbench.model import Grade, Outcome, TrialKey
-    from pinchbench.results.journal import Journal
+    from pinchbench.results.journal.journal import Journal
+    from pinchbench.results.paths import RunFiles
     from pinchbench.results.result_json import Aggregate
-    from pinchbench.results.store import RunFiles
 
     AttemptKey = tuple[TrialKey, int]
 

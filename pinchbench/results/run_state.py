@@ -5,12 +5,21 @@ Nothing else decides whether a trial is done, which of its attempts and grades c
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.results.manifest import RunFacts
+
 from dataclasses import dataclass, field, replace
 from math import fsum, inf
 from typing import TYPE_CHECKING
 
 from pinchbench.events import Tally
-from pinchbench.results.records import (
+from pinchbench.results.journal.records import (
     GradeGiven,
     RegradeStarted,
     RunFinished,
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pinchbench.model import Grade, Outcome, TrialKey
-    from pinchbench.results.records import Record
+    from pinchbench.results.journal.records import Record
 
 Session = tuple[float, float]
 
@@ -269,3 +278,12 @@ def _when(record: Record) -> float:
             return grade.graded_at
         case _:
             return record.at
+
+
+def as_resumed(facts: RunFacts, resumed: Sequence[RunResumed]) -> RunFacts:
+    """Return the facts of a run after it was resumed: the changes hold for what is run from then on."""
+    for record in resumed:
+        facts = msgspec.structs.replace(
+            facts, config=record.config, versions=record.versions, tasks={**facts.tasks, **record.tasks}
+        )
+    return facts

@@ -15,14 +15,14 @@ from pinchbench.results.altered import (
     final_outcomes,
     reply_digests,
 )
-from pinchbench.results.journal import read_journal
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import read_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinchbench.results.journal import Journal
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.journal.journal import Journal
+    from pinchbench.results.paths import RunFiles
 
 
 class State(StrEnum):

@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
-from pinchbench.folders import disk_bytes, remove_folder
-from pinchbench.results.lock import held, is_written
-from pinchbench.results.store import RunFiles
+from pinchbench.files.folders import disk_bytes, remove_folder
+from pinchbench.results.journal.lock import held, is_written
+from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run_folders import is_in_use, own_homes
 
 if TYPE_CHECKING:

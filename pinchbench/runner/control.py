@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import Event, current_time, move_on_after
 
-from pinchbench.results.records import PaceSet, TrialFinished
+from pinchbench.results.journal.records import PaceSet, TrialFinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pinchbench.model import Attempt, Grade, Outcome, Usage
-    from pinchbench.results.records import Record
-    from pinchbench.runner.dispatch import Decision, Dispatcher
-    from pinchbench.runner.interrupt import Interrupt
+    from pinchbench.results.journal.records import Record
+    from pinchbench.runner.scheduling.dispatcher import Decision, Dispatcher
+    from pinchbench.runner.signals import Interrupt
 
 
 class RunControl:

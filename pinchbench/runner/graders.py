@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from anyio import move_on_after
 
 from pinchbench.grading.grader import checks_at_once
-from pinchbench.results.records import GradeGiven
-from pinchbench.runner.handover import hand_over
-from pinchbench.runner.interrupt import GRADING_LIMIT_S
+from pinchbench.results.journal.records import GradeGiven
+from pinchbench.runner.recorder import hand_over
+from pinchbench.runner.signals import GRADING_LIMIT_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pinchbench.config import JudgeConfig
     from pinchbench.grading.grader import GradeJob, Grader
     from pinchbench.model import Grade
-    from pinchbench.results.records import Record
-    from pinchbench.runner.interrupt import Interrupt
+    from pinchbench.results.journal.records import Record
+    from pinchbench.runner.signals import Interrupt
 
 
 TRIALS_A_PLACE = 4  # so that trials that wait for one of the two, checks or judge, do not keep the other idle

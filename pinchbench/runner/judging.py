@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.config import JudgeConfig
-    from pinchbench.grading.judge import Judge
+    from pinchbench.grading.judge.judge import Judge
     from pinchbench.openclaw.command import OpenClaw
 
 JUDGE_CACHE = "judge"
@@ -37,13 +37,13 @@ async def open_judge(
         yield None
         return
     # a client for HTTP takes a tenth of a second to import, which runs without a judge need not pay, nor the event loop
-    await to_thread.run_sync(import_module, "pinchbench.grading.judge_http")
-    from pinchbench.grading.judge import Judge  # noqa: PLC0415
-    from pinchbench.grading.judge_cache import JudgeCache  # noqa: PLC0415
+    await to_thread.run_sync(import_module, "pinchbench.grading.judge.http")
+    from pinchbench.grading.judge.cache import JudgeCache  # noqa: PLC0415
+    from pinchbench.grading.judge.judge import Judge  # noqa: PLC0415
 
     cache = JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None
     if config.is_openclaw:
-        from pinchbench.grading.judge_openclaw import OpenClawJudge  # noqa: PLC0415
+        from pinchbench.grading.judge.openclaw import OpenClawJudge  # noqa: PLC0415
 
         assert openclaw is not None  # noqa: S101 - who asks for such a judge has looked for it
         homes = await make_judge_homes(config, openclaw, folder)
@@ -53,7 +53,7 @@ async def open_judge(
         )
         yield Judge(endpoint, votes=config.votes, concurrency=config.concurrency, cache=cache)
         return
-    from pinchbench.grading.judge_http import open_http_judge  # noqa: PLC0415
+    from pinchbench.grading.judge.http import open_http_judge  # noqa: PLC0415
 
     async with open_http_judge(config) as client:
         yield Judge(client, votes=config.votes, concurrency=config.concurrency, cache=cache)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError
-from pinchbench.limits import Isolation
 from pinchbench.openclaw.catalogue import names_provider, read_catalogue
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config import JudgeConfig, RunConfig
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.credentials import UserState
+    from pinchbench.openclaw.homes.credentials import UserState
 
 
 def names_to_check(run: RunConfig | None, judge: JudgeConfig | None) -> dict[str, str]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from pinchbench.defaults import JUDGE_PROVIDERS, Isolation
 from pinchbench.errors import EndpointError
-from pinchbench.limits import JUDGE_PROVIDERS, Isolation
 from pinchbench.model import Level
 from pinchbench.openclaw.catalogue import KEYLESS, read_catalogue
+from pinchbench.openclaw.key_places import places_of_key
 from pinchbench.preflight.question import Api, Target
-from pinchbench.runner.doctor.openclaw import places_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config import JudgeConfig, RunConfig
     from pinchbench.openclaw.catalogue import Catalogue
-    from pinchbench.openclaw.credentials import UserState
+    from pinchbench.openclaw.homes.credentials import UserState
 
 SKIP = "--no-preflight starts without asking."
 

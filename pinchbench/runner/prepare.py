@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import DEMO_MODELS, ORACLE
 from pinchbench.events import Tally
-from pinchbench.limits import DEMO_MODELS, ORACLE
 from pinchbench.model import Attempt, GradingType
 from pinchbench.openclaw.command import model_slug
-from pinchbench.runner.order import expected_durations, start_order
-from pinchbench.runner.plan import plan_trials
 from pinchbench.runner.prerequisites import examine_tasks
+from pinchbench.runner.scheduling.plan import plan_trials
+from pinchbench.runner.scheduling.start_order import expected_durations, start_order
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import select_tasks
 from pinchbench.suite.solution import load_solution
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.model import Grade, Outcome, Suite, Trial, TrialKey
-    from pinchbench.results.facts import RunFacts, TaskFacts
-    from pinchbench.results.journal import JournalWriter
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.journal.journal import JournalWriter
+    from pinchbench.results.manifest import RunFacts, TaskFacts
+    from pinchbench.results.paths import RunFiles
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,7 +155,7 @@ def expected_by_task(config: RunConfig, trials: Sequence[Trial], output_dir: Pat
             return {}
     except OSError:
         return {}  # a folder that can't be reached is told when something is to be written there
-    from pinchbench.results.history import past_trials  # noqa: PLC0415 - a first run has none to decode
+    from pinchbench.runner.scheduling.past_durations import past_trials  # noqa: PLC0415 - a first run has none to decode
 
     scripted = {model_slug(model) for model in DEMO_MODELS}
     past = past_trials(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.process.supervise import contain_level
-from pinchbench.results.facts import RunFacts, TaskFacts
+from pinchbench.results.manifest import RunFacts, TaskFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

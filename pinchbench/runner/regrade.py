@@ -14,28 +14,29 @@ import msgspec
 from anyio import create_memory_object_stream, create_task_group, to_thread
 
 from pinchbench.config import JudgeConfig
+from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import ConfigError, RunInterruptedError, SuiteError
 from pinchbench.events import RegradeBegan
 from pinchbench.grading.grader import GradeJob, Grader
-from pinchbench.limits import DEMO_MODELS
 from pinchbench.model import GradingType
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.results.altered import refuse_altered
-from pinchbench.results.facts import as_resumed, read_facts
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven, Record, RegradeStarted, RunResumed
-from pinchbench.results.store import find_run
-from pinchbench.runner.audience import Audience
-from pinchbench.runner.finish import Result, derive_result
+from pinchbench.results.finished_run import Result, derive_result
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import GradeGiven, Record, RegradeStarted, RunResumed
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.paths import find_run
+from pinchbench.results.run_state import as_resumed
 from pinchbench.runner.graders import grade_trials, limit_grading, worker_count
-from pinchbench.runner.handover import write
-from pinchbench.runner.interrupt import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.judging import open_judge
-from pinchbench.runner.pool import grade_job
-from pinchbench.runner.redaction import Redactor
+from pinchbench.runner.observer import Audience
+from pinchbench.runner.recorder import write
 from pinchbench.runner.run_folders import CHECKS, HOMES, open_work_folder
+from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.signals import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.slots import secrets_of
+from pinchbench.runner.worker import grade_job
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.select import select_tasks
 
@@ -43,12 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from pinchbench.config import RegradeConfig
-    from pinchbench.grading.judge import Judge
+    from pinchbench.grading.judge.judge import Judge
     from pinchbench.model import Grade
-    from pinchbench.results.facts import RunFacts
-    from pinchbench.results.journal import Journal
-    from pinchbench.results.store import RunFiles
-    from pinchbench.runner.audience import Observer
+    from pinchbench.results.journal.journal import Journal
+    from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.observer import Observer
 
 STOPPING = (
     f"no further trial is graded; those under way are finished, within {GRADING_LIMIT_S:.0f} s. Once more ends them."

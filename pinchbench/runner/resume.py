@@ -16,17 +16,17 @@ from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import Attempt, Trial
 from pinchbench.results.altered import refuse_altered
-from pinchbench.results.facts import as_resumed, read_facts
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.run_state import RunState
-from pinchbench.results.store import find_run, runs_of
-from pinchbench.runner.audience import Audience
-from pinchbench.runner.bench import run_prepared
-from pinchbench.runner.changes import require, setting_changes, task_changes
-from pinchbench.runner.finish import Result, derive_result
+from pinchbench.results.finished_run import Result, derive_result
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.paths import find_run, runs_of
+from pinchbench.results.run_state import RunState, as_resumed
+from pinchbench.runner.observer import Audience
 from pinchbench.runner.prepare import Prepared, Resumption, expected_by_task, in_start_order, split_unmet
 from pinchbench.runner.provenance import plain_config, task_facts
-from pinchbench.runner.redaction import Redactor
+from pinchbench.runner.resume_check import require, setting_changes, task_changes
+from pinchbench.runner.run import run_prepared
+from pinchbench.runner.run_redaction import Redactor
 from pinchbench.suite.load import load_suite
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from pinchbench.config import ResumeConfig
     from pinchbench.model import Task, TrialKey
-    from pinchbench.results.store import RunFiles
-    from pinchbench.runner.audience import Observer
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.observer import Observer
 
 
 FOR_A_SESSION: Mapping[str, object] = MappingProxyType({"max_hours": None, "verbose": False})

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from anyio import CancelScope, move_on_after, to_thread
 
 from pinchbench.errors import ResultsError
-from pinchbench.flock import is_local, is_surely_unlocked
-from pinchbench.folders import folder_error, private_folder, remove_folder
+from pinchbench.files.flock import is_local, is_surely_unlocked
+from pinchbench.files.folders import folder_error, private_folder, remove_folder
 from pinchbench.grading.check_place import sweep_places
 from pinchbench.process.leftovers import end_orphaned, identity, is_alive, is_elsewhere
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.store import RunFiles, create_run
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.paths import RunFiles, create_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

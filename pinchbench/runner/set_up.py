@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError
-from pinchbench.limits import Isolation
 from pinchbench.openclaw.command import is_long
-from pinchbench.openclaw.credentials import UserState
-from pinchbench.openclaw.gateway_config import brings_services
+from pinchbench.openclaw.homes.choose import choose_isolation
+from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.homes.gateway_config import brings_services
 from pinchbench.openclaw.probe import ask_message_file, locate_openclaw, node_version, release_warning
 from pinchbench.process.capacity import (
     allowed_open_files,
@@ -25,18 +26,17 @@ from pinchbench.process.capacity import (
 )
 from pinchbench.process.memory import available_bytes
 from pinchbench.process.supervise import Leave
+from pinchbench.redaction import known_secrets
 from pinchbench.results.evidence import file_digest
-from pinchbench.results.records import RunResumed, RunStarted
-from pinchbench.results.store import write_json
-from pinchbench.runner.changes import accept_releases, same_openclaw
-from pinchbench.runner.isolation import choose_isolation
+from pinchbench.results.journal.records import RunResumed, RunStarted
+from pinchbench.results.paths import write_json
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.model_names import check_model_names, names_to_check
 from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
 from pinchbench.runner.provenance import plain_config, provenance, versions
+from pinchbench.runner.resume_check import accept_releases, same_openclaw
 from pinchbench.runner.run_folders import HOMES
 from pinchbench.runner.slots import make_homes, secrets_of, user_state
-from pinchbench.secrets import known_secrets
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 
     from pinchbench.config import RunConfig
     from pinchbench.demo.server import ScriptedModel
-    from pinchbench.grading.judge import Judge
+    from pinchbench.grading.judge.judge import Judge
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.gateway import Gateway
-    from pinchbench.openclaw.home import Home
-    from pinchbench.results.records import Record
-    from pinchbench.runner.audience import Audience
-    from pinchbench.runner.interrupt import Interrupt
+    from pinchbench.openclaw.homes.gateway import Gateway
+    from pinchbench.openclaw.homes.private import Home
+    from pinchbench.results.journal.records import Record
+    from pinchbench.runner.observer import Audience
     from pinchbench.runner.prepare import Prepared, Resumption
-    from pinchbench.runner.redaction import Redactor
     from pinchbench.runner.run_folders import RunFolders
+    from pinchbench.runner.run_redaction import Redactor
+    from pinchbench.runner.signals import Interrupt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

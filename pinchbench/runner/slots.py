@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from anyio import Lock, to_thread
 
+from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError
-from pinchbench.folders import folder_error
-from pinchbench.limits import Isolation
+from pinchbench.files.folders import folder_error
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.catalogue import read_catalogue
-from pinchbench.openclaw.credentials import UserState, read_user_state
-from pinchbench.openclaw.gateway import Gateway, gateway_home
-from pinchbench.openclaw.home import clone, make_template
-from pinchbench.openclaw.model_timeout import LONGEST_S
-from pinchbench.openclaw.needed import needed_for
+from pinchbench.openclaw.homes.credentials import UserState, read_user_state
+from pinchbench.openclaw.homes.gateway import Gateway, gateway_home
+from pinchbench.openclaw.homes.model_timeout import LONGEST_S
+from pinchbench.openclaw.homes.private import clone, make_template
+from pinchbench.openclaw.homes.shared import ensure_shared
+from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
-from pinchbench.openclaw.shared import ensure_shared
+from pinchbench.redaction import known_secrets, secrets_in, secrets_in_dotenv
 from pinchbench.runner.run_folders import HOMES, open_work_folder
-from pinchbench.secrets import known_secrets, secrets_in, secrets_in_dotenv
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pinchbench.config import JudgeConfig, RunConfig
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.credentials import Json
-    from pinchbench.openclaw.home import Home
+    from pinchbench.openclaw.homes.credentials import Json
+    from pinchbench.openclaw.homes.private import Home
 
 GATEWAY = "gateway"  # its home among them; its marker is `.gateway`, as no task is named
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"

@@ -11,12 +11,12 @@ import anyio
 from anyio import get_cancelled_exc_class, move_on_after, to_thread
 
 from pinchbench.errors import GatewayError, PinchBenchError
-from pinchbench.folders import set_aside
+from pinchbench.files.archive_write import keep_workspace
+from pinchbench.files.folders import set_aside
+from pinchbench.files.workspace import fill_workspace
 from pinchbench.model import Outcome, Reason
-from pinchbench.openclaw.disk import is_disk_full
+from pinchbench.process.disk import is_disk_full
 from pinchbench.results.evidence import Evidence, digests_of
-from pinchbench.snapshot.keep import keep_workspace
-from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.progress import Watch
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import Leave
-    from pinchbench.results.store import RunFiles
-    from pinchbench.runner.redaction import Redactor
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.run_redaction import Redactor
 
 MAX_NOTE = 4000  # characters of a note in the journal
 FINISH_LIMIT_S = 60.0  # half a gigabyte on a busy machine

@@ -19,8 +19,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from pinchbench.results.comparison import Verdict, verdict_of
-from pinchbench.results.difference import Pair, difference_of
+from pinchbench.results.compare.comparison import Verdict, verdict_of
+from pinchbench.results.compare.paired_test import Pair, difference_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import psutil
 
 from bench.measure import Spread, machine, print_table
-from pinchbench.limits import Isolation
+from pinchbench.defaults import Isolation
 
 FEW = 2
 BODIES = "bodies.jsonl"

@@ -30,8 +30,8 @@ from bench.measure import Spread, interleave, machine, print_table, ratio
 from fakes import make_suite
 from pinchbench.config import ResumeConfig, RunConfig
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, Usage
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import (
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import (
     GradeGiven,
     Record,
     RunFinished,
@@ -41,12 +41,12 @@ from pinchbench.results.records import (
     decode,
     encode,
 )
-from pinchbench.results.store import create_run, write_json
+from pinchbench.results.paths import create_run, write_json
 from pinchbench.runner import resume
-from pinchbench.runner.handover import hand_over, write
-from pinchbench.runner.plan import plan_trials
 from pinchbench.runner.provenance import provenance
-from pinchbench.runner.redaction import Redactor
+from pinchbench.runner.recorder import hand_over, write
+from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.suite.load import load_suite
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from fake_judge import Answer, Asked, fake_judge, good
 from fakes import fake_openclaw, run_config
 from pinchbench.config import JudgeConfig
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 
 async def run(folder: Path, *, trials: int, seconds: float) -> Result:

@@ -29,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import anyio
 
 from fakes import MODEL, make_suite, run_config
+from pinchbench.defaults import Isolation
 from pinchbench.events import Event, RunBegan, TrialGraded
-from pinchbench.limits import Isolation
 from pinchbench.openclaw.command import agent_id
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,7 +34,7 @@ from anyio import Event, create_task_group, to_thread
 from bench.measure import machine, print_table
 from fakes import fake_openclaw, open_gate, run_config
 from pinchbench.process.supervise import GRACE_S, EndReason, Leave, Limits, ProcessSpec, supervise
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from pinchbench.cli import main
 from pinchbench.demo.server import ScriptedModel
-from pinchbench.openclaw import gateway, gateway_config
-from pinchbench.openclaw.home import PrivateHome
+from pinchbench.openclaw.homes import gateway, gateway_config
+from pinchbench.openclaw.homes.private import PrivateHome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

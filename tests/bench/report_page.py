@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from browser import chromium, opened
 from past_runs import PlannedRun, random_trials, write_run
 from pinchbench.report.html.page import write_report
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 
 REPETITIONS = 4
 TIMING = """() => {

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from fakes import NEW_RELEASE
 from pinchbench import RunConfig, run_benchmark
-from pinchbench.limits import Isolation
+from pinchbench.defaults import Isolation
 from real_openclaw import TaskFile, write_suite
 
 SPARE_S = 120.0  # of the trial's limit, for OpenClaw's own start on a busy machine

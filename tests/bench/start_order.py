@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.measure import machine, print_table
 from pinchbench.model import Attempt, GradingType, Outcome, Reason, Task, TrialKey
-from pinchbench.results.history import PastTrial
-from pinchbench.runner.order import expected_durations, start_order
-from pinchbench.runner.plan import plan_trials
-from pinchbench.runner.schedule import Schedule
+from pinchbench.runner.scheduling.past_durations import PastTrial
+from pinchbench.runner.scheduling.plan import plan_trials
+from pinchbench.runner.scheduling.queue import Schedule
+from pinchbench.runner.scheduling.start_order import expected_durations, start_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -18,7 +18,7 @@ from chaos.ledger import Findings, Ledger, differences, timeless
 from chaos.session import COMMAND, Place, Session, wait_until_gone
 from chaos.suite import write_suite
 from fakes import MODEL, fake_openclaw
-from pinchbench.limits import Isolation
+from pinchbench.defaults import Isolation
 from processes import lives
 
 if TYPE_CHECKING:

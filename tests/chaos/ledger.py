@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.model import Reason, TrialKey
-from pinchbench.results.journal import read_journal
-from pinchbench.results.records import TrialFinished, TrialStarted
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.records import TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.results.journal import Journal
+    from pinchbench.results.journal.journal import Journal
 
 TIMES = frozenset({"journal",
     "run_id", "run", "timestamp", "started_at", "ended_at", "graded_at", "execution_time", "execution_time_s", "setup_s",

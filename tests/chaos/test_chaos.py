@@ -13,8 +13,8 @@ from chaos.full_disk import fill_results, fill_workspaces, why_not
 from chaos.ledger import Findings, Ledger, differences, read_shown, timeless
 from chaos.session import Place, Session, wait_until_gone
 from pinchbench.model import Grade, GradingType, Outcome, Reason, TrialKey
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.records import GradeGiven, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import GradeGiven, RunStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
     from pathlib import Path

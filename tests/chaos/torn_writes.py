@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-import pinchbench.results.journal as journal_room
+import pinchbench.results.journal.journal as journal_room
 from pinchbench.cli import main
 
 SLOWEST_S = 0.01  # one piece

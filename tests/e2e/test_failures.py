@@ -18,9 +18,9 @@ from pinchbench.model import GradingType, Reason, Task, Turn
 from pinchbench.openclaw import agent as agent_module
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.catalogue import Catalogue
-from pinchbench.openclaw.credentials import UserState
-from pinchbench.openclaw.home import clone, make_template
-from pinchbench.openclaw.needed import needed_for
+from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.homes.private import clone, make_template
+from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.openclaw.progress import Watch
 from pinchbench.process.supervise import EndReason, Leave, ProcessEnd, ProcessSpec, supervise
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from anyio.abc import Listener, SocketStream
 
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.home import PrivateHome
+    from pinchbench.openclaw.homes.private import PrivateHome
     from pinchbench.openclaw.task_result import TaskResult
     from real_openclaw import UserHome
 

@@ -10,7 +10,7 @@ import pytest
 
 from fakes import NEW_RELEASE
 from pinchbench import Reason, RunConfig, run_benchmark
-from pinchbench.limits import Isolation
+from pinchbench.defaults import Isolation
 from pinchbench.process.leftovers import find_marked
 from real_openclaw import Step, TaskFile, UserHome, write_suite
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.openclaw.added import MADE_AGAIN
-from pinchbench.openclaw.credentials import UserState
-from pinchbench.openclaw.home import make_template
+from pinchbench.openclaw.homes.added_agents import MADE_AGAIN
+from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.homes.private import make_template
 from pinchbench.runner.slots import endpoint
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.home import PrivateHome
+    from pinchbench.openclaw.homes.private import PrivateHome
 
 pytestmark = [pytest.mark.anyio, pytest.mark.openclaw]
 

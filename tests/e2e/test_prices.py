@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
 

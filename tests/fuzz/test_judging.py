@@ -16,11 +16,9 @@ from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS, encoded, json_texts, texts, values
 from pinchbench.endpoints import retry_after_s
 from pinchbench.grading.checks import _read_grade
-from pinchbench.grading.judge import Message, Role
-from pinchbench.grading.judge_cache import AlteredEntryError, JudgeCache, KeptReply
-from pinchbench.grading.judge_reply import UnreadableReplyError, median_verdict, read_reply
-from pinchbench.grading.judge_text import Criterion, Question
-from pinchbench.grading.judge_wire import (
+from pinchbench.grading.judge.cache import AlteredEntryError, JudgeCache, KeptReply
+from pinchbench.grading.judge.judge import Message, Role
+from pinchbench.grading.judge.openai_api import (
     LONGEST_RETRY_AFTER_S,
     MAX_COUNT,
     Answer,
@@ -33,8 +31,10 @@ from pinchbench.grading.judge_wire import (
     read_completion,
     request_body,
 )
+from pinchbench.grading.judge.prompt import Criterion, Question
+from pinchbench.grading.judge.reply import UnreadableReplyError, median_verdict, read_reply
 from pinchbench.model import Grade, GradingType, TrialKey, Usage
-from pinchbench.results.records import GradeGiven, decode, encode
+from pinchbench.results.journal.records import GradeGiven, decode, encode
 
 if TYPE_CHECKING:
     from pathlib import Path

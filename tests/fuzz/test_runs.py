@@ -26,12 +26,11 @@ from pinchbench.model import (
     Ungraded,
     Usage,
 )
-from pinchbench.report.summary import print_summary
+from pinchbench.report.terminal.summary import print_summary
 from pinchbench.report.text import amount, duration
 from pinchbench.results.aggregate import aggregate
-from pinchbench.results.facts import RunFacts, TaskFacts, read_facts
-from pinchbench.results.journal import read_journal
-from pinchbench.results.records import (
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.records import (
     GradeGiven,
     PaceSet,
     Record,
@@ -43,6 +42,7 @@ from pinchbench.results.records import (
     TrialStarted,
     encode,
 )
+from pinchbench.results.manifest import RunFacts, TaskFacts, read_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

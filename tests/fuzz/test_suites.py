@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fuzz.examples import examples_of
 from fuzz.mutation import data, texts
 from pinchbench.errors import SuiteError
-from pinchbench.grading.judge_criteria import read_criteria
+from pinchbench.grading.judge.criteria import read_criteria
 from pinchbench.model import GradingType, Task
 from pinchbench.suite import yaml_nodes
 from pinchbench.suite.load import bundled_tasks_dir, load_suite

@@ -40,12 +40,12 @@ from pinchbench.model import (
     Ungraded,
     Usage,
 )
-from pinchbench.report.live import LiveView
-from pinchbench.report.plan import print_plan
-from pinchbench.report.summary import print_summary
+from pinchbench.report.terminal.live import LiveView
+from pinchbench.report.terminal.plan import print_plan
+from pinchbench.report.terminal.summary import print_summary
 from pinchbench.report.text import plain, plain_lines
 from pinchbench.results.aggregate import aggregate
-from pinchbench.results.records import RunFinished
+from pinchbench.results.journal.records import RunFinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable

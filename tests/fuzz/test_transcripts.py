@@ -27,14 +27,14 @@ from fuzz.mutation import (
     json_texts,
     to_text,
 )
-from pinchbench.grading.judge_text import ask
+from pinchbench.grading.judge.prompt import ask
 from pinchbench.model import GradingType, Outcome, Reason, Task, TrialKey
 from pinchbench.openclaw import sessions
 from pinchbench.openclaw.sessions import AnyStore, JsonlStore, SqliteStore
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
 from pinchbench.process.lines import LineSplitter
-from pinchbench.results.records import TrialFinished, decode, encode
-from pinchbench.results.transcript_lines import parse_line
+from pinchbench.results.journal.records import TrialFinished, decode, encode
+from pinchbench.transcript.lines import parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

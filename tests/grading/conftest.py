@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 from anyio import fail_after
 
+from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.checks import CheckJob, run_check
-from pinchbench.results.transcript_lines import parse_line
-from pinchbench.snapshot.keep import keep_workspace
+from pinchbench.transcript.lines import parse_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,18 +12,18 @@ import pytest
 from anyio import fail_after
 
 from fakes import until
-from pinchbench.grading.evidence import FILE_BYTES, FILES_BYTES, make_question
+from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.grader import GradeJob, Grader
-from pinchbench.grading.judge import Judgement, Vote
-from pinchbench.grading.judge_reply import REPLY_CHARS
+from pinchbench.grading.judge.evidence import FILE_BYTES, FILES_BYTES, make_question
+from pinchbench.grading.judge.judge import Judgement, Vote
+from pinchbench.grading.judge.reply import REPLY_CHARS
 from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Task, TrialKey, Turn, Ungraded, WorkspaceFile
 from pinchbench.results.evidence import Evidence
-from pinchbench.snapshot.keep import keep_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.grading.judge_text import Question
+    from pinchbench.grading.judge.prompt import Question
 
 pytestmark = pytest.mark.anyio
 

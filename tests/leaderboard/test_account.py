@@ -20,7 +20,7 @@ from pinchbench.leaderboard.account import (
     write_private,
 )
 from pinchbench.leaderboard.submission import keep_submission, read_submission, submission_file
-from pinchbench.results.store import RunFiles, create_run
+from pinchbench.results.paths import RunFiles, create_run
 
 if TYPE_CHECKING:
     from pathlib import Path

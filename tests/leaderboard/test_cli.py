@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from command_line import Completed
     from fake_leaderboard import FakeLeaderboard
     from pinchbench.model import Suite
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.paths import RunFiles
 
 TOKEN = "tok-known-0123456789"
 

@@ -23,8 +23,8 @@ from pinchbench.leaderboard.client import MAX_ANSWER_BYTES, Patience
 from pinchbench.leaderboard.register import register
 from pinchbench.leaderboard.submission import read_submission, submission_file
 from pinchbench.leaderboard.upload import offer, outcome_words, pack, send
-from pinchbench.results.past_run import PastRun, read_run
-from pinchbench.results.store import RunFiles
+from pinchbench.results.finished_run import PastRun, read_run
+from pinchbench.results.paths import RunFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

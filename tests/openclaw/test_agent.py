@@ -14,14 +14,14 @@ from anyio import fail_after
 from fakes import SEED_KEYS, fake_openclaw, open_gate
 from pinchbench.model import GradingType, Reason, Task, Turn, Usage
 from pinchbench.openclaw import agent as module
-from pinchbench.openclaw import disk
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.credentials import UserState
 from pinchbench.openclaw.export import elsewhere
-from pinchbench.openclaw.home import PrivateHome, clone, make_template
+from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.homes.private import PrivateHome, clone, make_template
+from pinchbench.openclaw.homes.shared import SharedHome
 from pinchbench.openclaw.progress import WAITING, Watch
-from pinchbench.openclaw.shared import SharedHome
+from pinchbench.process import disk
 from pinchbench.process.supervise import Leave, Leftover, Limits
 from processes import living
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.openclaw.gateway_log import GatewayLog
-    from pinchbench.openclaw.home import Home
+    from pinchbench.openclaw.homes.gateway_log import GatewayLog
+    from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.task_result import TaskResult
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pinchbench.model import Usage
 from pinchbench.openclaw.transcript import MAX_TOOLS, TranscriptFacts, TranscriptReader, describe
-from pinchbench.results.transcript_lines import parse_line, text_of, written_at
+from pinchbench.transcript.lines import parse_line, text_of, written_at
 
 STAMP = "2026-01-01T00:00:00.000Z"
 USAGE = {"input": 80, "output": 10, "cacheRead": 20, "cacheWrite": 5, "totalTokens": 115, "cost": {"total": 0.25}}

@@ -11,16 +11,16 @@ from rich.console import Console
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model import Ending, Outcome, Reason, TrialKey
-from pinchbench.report.compare import print_comparisons
 from pinchbench.report.export.github import github_lines
-from pinchbench.report.history import legend
 from pinchbench.report.html.page import write_report
+from pinchbench.report.terminal.compare import print_comparisons
+from pinchbench.report.terminal.history import legend
 from pinchbench.results.agent_caused import LOCAL, SHARED, possibly_caused_by_agent
-from pinchbench.results.comparison import compare
-from pinchbench.results.listing import past_runs
-from pinchbench.results.past_run import read_run
+from pinchbench.results.compare.comparison import compare
+from pinchbench.results.compare.samples import side_of
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.run_list import past_runs
 from pinchbench.results.run_state import TrialState
-from pinchbench.results.sides import side_of
 
 if TYPE_CHECKING:
     from pathlib import Path

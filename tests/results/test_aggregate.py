@@ -26,13 +26,13 @@ from pinchbench.model import (
     Usage,
 )
 from pinchbench.results.aggregate import aggregate, counts
-from pinchbench.results.facts import RunFacts, TaskFacts
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.records import GradeGiven, TrialFinished
+from pinchbench.results.finished_run import derive_result
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import GradeGiven, TrialFinished
+from pinchbench.results.manifest import RunFacts, TaskFacts
+from pinchbench.results.paths import create_run, write_json
 from pinchbench.results.result_json import JournalEnd
 from pinchbench.results.statistics import estimate
-from pinchbench.results.store import create_run, write_json
-from pinchbench.runner.finish import derive_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,9 +11,9 @@ from pinchbench.errors import AlteredRunError
 from pinchbench.model import Outcome, Reason, TrialKey
 from pinchbench.results.altered import changed_evidence, refuse_altered
 from pinchbench.results.evidence import Evidence, digests_of
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import Record, RunStarted, TrialFinished, TrialStarted
-from pinchbench.results.store import RunFiles, create_run
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import Record, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.paths import RunFiles, create_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

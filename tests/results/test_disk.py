@@ -18,15 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench import flock
 from pinchbench.errors import ResultsError
-from pinchbench.folders import private_folder
+from pinchbench.files import flock
+from pinchbench.files.folders import private_folder
 from pinchbench.model import Outcome, Reason, TrialKey
-from pinchbench.results import journal as journal_module
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.lock import is_written
-from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, encode
-from pinchbench.results.store import create_run, write_json
+from pinchbench.results.journal import journal as journal_module
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.records import Record, RunFinished, RunStarted, TrialFinished, encode
+from pinchbench.results.paths import create_run, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,9 +130,9 @@ TOO_LARGE = """
 import resource, sys
 from pathlib import Path
 from pinchbench.errors import ResultsError
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.lock import is_written
-from pinchbench.results.records import RunFinished
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.records import RunFinished
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 acknowledged = 0
 with JournalWriter(Path(sys.argv[1])) as journal:
@@ -157,10 +157,10 @@ NO_FILES = """
 import os, resource, sys
 from pathlib import Path
 from pinchbench.errors import ResultsError
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.lock import is_written
-from pinchbench.results.records import RunFinished
-from pinchbench.results.store import write_json
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.records import RunFinished
+from pinchbench.results.paths import write_json
 folder = Path(sys.argv[1])
 journal = JournalWriter(folder / "journal.jsonl").__enter__()
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
@@ -432,7 +432,7 @@ def test_a_file_that_is_a_lock_holds_off_also_who_has_real_ones(tmp_path: Path) 
 DIES = """
 import fcntl, os, sys
 from pathlib import Path
-from pinchbench.results.journal import JournalWriter
+from pinchbench.results.journal.journal import JournalWriter
 def refuse(*_):
     raise OSError(37, "No locks available")
 fcntl.flock = refuse

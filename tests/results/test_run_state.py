@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
-from pinchbench.results.facts import TaskFacts
-from pinchbench.results.records import (
+from pinchbench.results.journal.records import (
     GradeGiven,
     Record,
     RegradeStarted,
@@ -21,6 +20,7 @@ from pinchbench.results.records import (
     TrialFinished,
     TrialStarted,
 )
+from pinchbench.results.manifest import TaskFacts
 from pinchbench.results.run_state import RunState, TrialState, is_final
 
 STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=4)

@@ -11,7 +11,7 @@ import pytest
 from fakes import fake_openclaw, make_suite
 from pinchbench.cli import main
 from pinchbench.results.altered import refuse_altered
-from pinchbench.results.store import RunFiles, find_run
+from pinchbench.results.paths import RunFiles, find_run
 from pinchbench.results.verify import State, check_run
 
 if TYPE_CHECKING:

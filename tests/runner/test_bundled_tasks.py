@@ -11,12 +11,13 @@ from uuid import uuid4
 
 import pytest
 
-from pinchbench.model import GradingType, Part
-from pinchbench.runner.play import Stage, play, write_transcript
-from pinchbench.runner.rehearsal import rehearse
+from pinchbench.authoring.check import rehearse
+from pinchbench.authoring.replay import Stage, play, write_transcript
+from pinchbench.authoring.results import Part
+from pinchbench.files.workspace import fill_workspace
+from pinchbench.model import GradingType
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.solution import Solution, load_solution
-from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,9 +20,9 @@ import pinchbench
 from fake_judge import fake_judge, good
 from fakes import fake_openclaw, run_config
 from pinchbench.config import JudgeConfig, ResumeConfig
-from pinchbench.folders import make_private
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.files.folders import make_private
 from pinchbench.runner.resume import resume
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

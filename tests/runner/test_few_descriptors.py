@@ -28,7 +28,7 @@ import json, resource, sys
 from pathlib import Path
 import anyio
 from pinchbench import RunConfig, run_benchmark
-from pinchbench.limits import Isolation
+from pinchbench.defaults import Isolation
 from pinchbench.process import capacity
 most, asks, config = int(sys.argv[1]), sys.argv[2] == "asks", json.loads(sys.argv[3])
 config |= {name: Path(config[name]) for name in ("tasks_dir", "output_dir", "run_root")}

@@ -17,19 +17,19 @@ from anyio import create_task_group, fail_after
 
 from fakes import calls, fake_openclaw, gateway_events, make_suite, open_gate, run_config, until
 from pinchbench.config import ResumeConfig, RunConfig
+from pinchbench.defaults import Isolation
 from pinchbench.errors import GatewayError, RunInterruptedError
 from pinchbench.events import Event, Notice, PaceChanged, TrialBegan, TrialEnded, TrialWaits
-from pinchbench.limits import Isolation
 from pinchbench.model import Ending, Outcome, Reason
+from pinchbench.openclaw.homes.choose import WORTH_TRIALS, needed_bytes
 from pinchbench.process.leftovers import find_marked
-from pinchbench.results.journal import read_journal
-from pinchbench.results.records import TrialFinished
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.records import TrialFinished
 from pinchbench.runner import set_up
-from pinchbench.runner.bench import run_benchmark
-from pinchbench.runner.diagnose import BUSY, cause_of
-from pinchbench.runner.isolation import WORTH_TRIALS, needed_bytes
 from pinchbench.runner.resume import resume
+from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.run_folders import HOMES
+from pinchbench.runner.scheduling.diagnosis import BUSY, cause_of
 from processes import living
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 pytestmark = pytest.mark.anyio
 

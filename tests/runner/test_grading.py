@@ -21,12 +21,12 @@ from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError, SuiteError
 from pinchbench.events import Event, Notice, TrialEnded, TrialGraded
 from pinchbench.model import Grade, GradingType, Reason, TrialKey, Ungraded
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven, Record, RegradeStarted
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import GradeGiven, Record, RegradeStarted
 from pinchbench.runner.graders import grade_trials, limit_grading
-from pinchbench.runner.interrupt import Interrupt
 from pinchbench.runner.regrade import regrade
+from pinchbench.runner.run import run_benchmark
+from pinchbench.runner.signals import Interrupt
 from processes import living
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 pytestmark = pytest.mark.anyio
 

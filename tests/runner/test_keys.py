@@ -18,15 +18,15 @@ from anyio import fail_after
 
 from fake_judge import failing, fake_judge, good
 from fakes import MODEL, calls, fake_openclaw, open_gate
-from pinchbench.results.journal import read_journal
-from pinchbench.results.store import find_run
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.paths import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pinchbench.model import Outcome
-    from pinchbench.results.journal import Journal
+    from pinchbench.results.journal.journal import Journal
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 
 from fakes import calls, fake_openclaw, run_config, with_models
 from pinchbench.errors import ConfigError
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,11 +16,11 @@ from pinchbench.errors import EndpointError
 from pinchbench.events import Event, Notice
 from pinchbench.model import Level
 from pinchbench.openclaw.catalogue import Catalogue, Provider
-from pinchbench.openclaw.credentials import UserState
+from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.preflight.ask import ask_all
 from pinchbench.preflight.question import Answer, Api, Target, diagnose, request_of
-from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.preflight import _of_provider
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,26 +14,26 @@ from rich.console import Console
 
 from fakes import calls, fake_openclaw, make_suite, run_config
 from pinchbench.config import ResumeConfig
+from pinchbench.doctor.tasks import find_prerequisites
 from pinchbench.leaderboard.eligible import Obstacle, hindrances
 from pinchbench.leaderboard.privacy import PrivateNames
 from pinchbench.model import GradingType, Reason, Task
 from pinchbench.openclaw.node import node_folder
 from pinchbench.report.export.junit import kind_of
 from pinchbench.report.export.rows import State, state_of
-from pinchbench.report.summary import print_summary
-from pinchbench.results.past_run import read_run
-from pinchbench.results.sides import side_of
-from pinchbench.results.store import find_run
-from pinchbench.runner.bench import run_benchmark
-from pinchbench.runner.doctor.tasks import find_prerequisites
+from pinchbench.report.terminal.summary import print_summary
+from pinchbench.results.compare.samples import side_of
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.paths import find_run
 from pinchbench.runner.prerequisites import examine_tasks
 from pinchbench.runner.resume import resume
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.config import RunConfig
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt."}
 

@@ -15,17 +15,17 @@ from chaos.ledger import timeless
 from fake_judge import fake_judge, good
 from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
 from past_runs import as_older_release
-from pinchbench import flock
 from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfig
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
 from pinchbench.events import Event, RunBegan, TrialBegan, TrialEnded
+from pinchbench.files import flock
 from pinchbench.model import Reason, Stop
 from pinchbench.process.leftovers import identity
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, TrialFinished
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import GradeGiven, RunFinished, RunResumed, TrialFinished
 from pinchbench.runner.regrade import regrade
 from pinchbench.runner.resume import resume
+from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.run_folders import HOMES, OWNER, owned_homes, sweep_homes
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.results.records import Record
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
+    from pinchbench.results.journal.records import Record
 
 pytestmark = pytest.mark.anyio
 

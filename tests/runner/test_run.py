@@ -17,10 +17,10 @@ from fakes import calls, fake_openclaw, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model import Outcome, Reason, Status, TrialKey
-from pinchbench.openclaw.home import PrivateHome
+from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.openclaw.progress import WAITING
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import (
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import (
     GradeGiven,
     Record,
     RunFinished,
@@ -29,9 +29,9 @@ from pinchbench.results.records import (
     TrialStarted,
     encode,
 )
-from pinchbench.results.transcript_lines import parse_line
-from pinchbench.runner.bench import run_benchmark
 from pinchbench.runner.prepare import prepare
+from pinchbench.runner.run import run_benchmark
+from pinchbench.transcript.lines import parse_line
 from processes import living
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from fakes import Guest
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,11 @@ import pytest
 from anyio import Lock, fail_after
 
 from fakes import calls, fake_openclaw, run_config
+from pinchbench.defaults import Isolation
 from pinchbench.errors import OpenClawError
-from pinchbench.limits import Isolation
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.shared import ensure_shared
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.openclaw.homes.shared import ensure_shared
+from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,10 +15,10 @@ from pinchbench.config import ResumeConfig, RunConfig
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, PaceChanged, TrialEnded
 from pinchbench.model import Ending, Reason, Stop
-from pinchbench.results.journal import read_journal
-from pinchbench.results.records import PaceSet, RunFinished, TrialFinished
-from pinchbench.runner.bench import run_benchmark
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.records import PaceSet, RunFinished, TrialFinished
 from pinchbench.runner.resume import resume
+from pinchbench.runner.run import run_benchmark
 from processes import living
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.runner.finish import Result
+    from pinchbench.results.finished_run import Result
 
 pytestmark = pytest.mark.anyio
 

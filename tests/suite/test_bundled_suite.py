@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pinchbench.files.workspace import fill_workspace
 from pinchbench.model import GradingType
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.solution import load_solution
-from pinchbench.workspace import fill_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path

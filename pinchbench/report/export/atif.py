@@ -11,15 +11,15 @@ import msgspec
 from pinchbench.model import Usage
 from pinchbench.report.export.conversations import bounded, conversation_of, iso, json_value, left_out
 from pinchbench.report.export.whole_folder import whole_folder
-from pinchbench.results.conversation import Role
+from pinchbench.transcript.conversation import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.model import Outcome, TrialKey
-    from pinchbench.results.conversation import Message
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.transcript.conversation import Message
 
 Document: TypeAlias = dict[str, object]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
 from pinchbench.report.export.rows import moment, ungraded_of
-from pinchbench.results.conversation import Message, Role, ToolCall, read_conversation
-from pinchbench.results.transcript_lines import writable
+from pinchbench.transcript.conversation import Message, Role, ToolCall, read_conversation
+from pinchbench.transcript.lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pinchbench.model import Outcome
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 MAX_TEXT = (
     1_000_000  # characters of one text: viewers hold whole conversations in memory; the transcript has the full text

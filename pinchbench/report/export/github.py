@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pinchbench.report.export.rows import Row
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
     from pinchbench.results.result_json import Aggregate, JudgeTotals
     from pinchbench.results.statistics import Estimate
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from pinchbench.report.export.inspect_samples import Document
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 VERSION = 2  # of Inspect's log format
 FORMATS = (".eval", ".json")

@@ -10,14 +10,14 @@ from uuid import NAMESPACE_OID, uuid5
 
 from pinchbench.model import Reason, Usage
 from pinchbench.report.export.conversations import bounded, iso, json_value, left_out
-from pinchbench.results.conversation import Role
+from pinchbench.transcript.conversation import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pinchbench.model import CheckGrade, JudgeGrade, Outcome, TrialKey
-    from pinchbench.results.conversation import Message
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.transcript.conversation import Message
 
 Document: TypeAlias = dict[str, object]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pinchbench.model import Outcome, TrialKey
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 NO_CATEGORY = "none"
 MAX_MESSAGE = 300  # characters of an attribute that test lists show in full

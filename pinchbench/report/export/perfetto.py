@@ -20,9 +20,7 @@ from pinchbench.model import Usage
 from pinchbench.report.export.rows import moment, written
 from pinchbench.report.export.session_slices import Slice, nested, session_slices
 from pinchbench.report.text import plain
-from pinchbench.results.conversation import read_conversation
-from pinchbench.results.overview import trial_score
-from pinchbench.results.records import (
+from pinchbench.results.journal.records import (
     GradeGiven,
     PaceSet,
     RegradeStarted,
@@ -32,13 +30,15 @@ from pinchbench.results.records import (
     TrialFinished,
     TrialStarted,
 )
+from pinchbench.results.overview import trial_score
+from pinchbench.transcript.conversation import read_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinchbench.model import Grade, Outcome, TrialKey
-    from pinchbench.results.past_run import PastRun
-    from pinchbench.results.records import Record
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.journal.records import Record
 
 # a process is a group of threads, which Perfetto shows one below the other; a thread whose id is its process's would be
 # the main one, and shown first

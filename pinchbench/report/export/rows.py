@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from pinchbench.model import Ending, Ungraded, Usage
 from pinchbench.report.text import plain
 from pinchbench.results.aggregate import NOT_GRADED
-from pinchbench.results.facts import read_facts
-from pinchbench.results.records import RunResumed, TrialFinished
+from pinchbench.results.journal.records import RunResumed, TrialFinished
+from pinchbench.results.manifest import read_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 MOST = 2**63 - 1  # the largest value of an integer column
 DEFAULT_ISOLATION = "private"  # of runs made before isolation was selectable

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pinchbench.report.text import plain
-from pinchbench.results.conversation import Role
+from pinchbench.transcript.conversation import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pinchbench.model import Outcome
-    from pinchbench.results.conversation import Message, ToolCall
+    from pinchbench.transcript.conversation import Message, ToolCall
 
 MAX_NAME = 80  # characters
 MAX_ARGUMENTS = 300

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.report.export.rows import Value
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 ROWS_A_GROUP = 10_000  # of Parquet, in memory at once
 # What a spreadsheet interprets as a formula at the start of a cell, or after a semicolon, where a cell may start if the

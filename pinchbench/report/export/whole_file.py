@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
-from pinchbench.folders import refuse_planted, replaced_file
-from pinchbench.results.store import JOURNAL, RUN_JSON
+from pinchbench.files.folders import refuse_planted, replaced_file
+from pinchbench.results.paths import JOURNAL, RUN_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
-from pinchbench.folders import make_private, refuse_planted, remove_folder, sync_folder
+from pinchbench.files.folders import make_private, refuse_planted, remove_folder, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

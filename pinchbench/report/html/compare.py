@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from matplotlib.transforms import blended_transform_factory
 
-from pinchbench.report.compare import (
+from pinchbench.report.html.document import write_document
+from pinchbench.report.html.safe import safe_line
+from pinchbench.report.html.svg import Colour, inline_svg, new_figure
+from pinchbench.report.terminal.compare import (
     flips_told,
     left_out_told,
     passed_told,
@@ -15,10 +18,7 @@ from pinchbench.report.compare import (
     tests_told,
     unpaired_told,
 )
-from pinchbench.report.html.document import write_document
-from pinchbench.report.html.safe import safe_line
-from pinchbench.report.html.svg import Colour, inline_svg, new_figure
-from pinchbench.results.verdict import notes, outlook, ratio, signed, told, told_p, verdict, warnings
+from pinchbench.results.compare.verdict import notes, outlook, ratio, signed, told, told_p, verdict, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.axes import Axes
 
-    from pinchbench.results.comparison import Comparison, PairedSide
+    from pinchbench.results.compare.comparison import Comparison, PairedSide
 
 WIDE, NARROW = 1110.0, 330.0  # pixels, as in the report's drawings
 ROW, TASK_ROW = 27.0, 17.0

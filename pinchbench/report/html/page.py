@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pinchbench.report.html.plots import Drawing
     from pinchbench.report.html.rows import TaskRow
     from pinchbench.report.html.timeline import Span
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
     from pinchbench.results.result_json import Aggregate
 
 TOTAL_BYTES = 50_000_000  # of transcripts in one page

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pinchbench.model import Grade, Outcome, TrialKey
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 POSSIBLY = ", possibly caused by the agent"
 STATES = ("failed", "ungraded", "left_out", "passed")

@@ -12,15 +12,15 @@ import msgspec
 from pinchbench.errors import ResultsError
 from pinchbench.report.html.safe import safe_line, safe_text
 from pinchbench.report.text import amount, duration, exact_price, many
-from pinchbench.results.conversation import Role, read_conversation
+from pinchbench.transcript.conversation import Role, read_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey
-    from pinchbench.results.conversation import Message, ToolCall
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.transcript.conversation import Message, ToolCall
 
 TRIAL_BYTES = 1_000_000  # of a transcript; beyond that, its longest texts are truncated
 STDERR_BYTES = 20_000  # the end of the log, where errors are reported

@@ -16,7 +16,7 @@ from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ResultsError
 from pinchbench.model import Reason, Ungraded
 from pinchbench.report.export.atif import write_atif
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

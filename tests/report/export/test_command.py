@@ -17,8 +17,8 @@ from pinchbench.cli import cli
 from pinchbench.cli.export import FORMATS, PIECE_BYTES, TEXT_FORMATS
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.report.export.rows import COLUMNS
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import JournalWriter
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.report.export.conversations import MAX_TEXT, bounded, iso, json_value, told
-from pinchbench.results.conversation import Message, Role, ToolCall
+from pinchbench.transcript.conversation import Message, Role, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model import GradingType, Reason, Ungraded
 from pinchbench.report.export.github import MAX_BYTES, _code, github_lines
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

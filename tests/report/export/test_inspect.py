@@ -18,8 +18,8 @@ from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import JudgeGrade, Reason, Stop, Ungraded, Usage
 from pinchbench.report.export.inspect import write_inspect
 from pinchbench.report.export.inspect_samples import judge_usage, model_usage
-from pinchbench.results.past_run import PastRun, read_run
-from pinchbench.results.records import RunFinished
+from pinchbench.results.finished_run import PastRun, read_run
+from pinchbench.results.journal.records import RunFinished
 
 READER = Path(__file__).with_name("read_with_inspect.py")
 READ_WITHIN_S = 120.0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model import Reason, Ungraded
 from pinchbench.report.export.junit import _attributes, _text, junit_lines
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,9 @@ from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey
 from pinchbench.report.export.perfetto import CHECKS, JUDGE, PROCESSES, RUN, SLOTS, perfetto_lines
 from pinchbench.report.export.session_slices import Slice, nested, session_slices
-from pinchbench.results.conversation import Message, Role, ToolCall
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.past_run import read_run
-from pinchbench.results.records import (
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import (
     GradeGiven,
     PaceSet,
     RegradeStarted,
@@ -26,13 +25,14 @@ from pinchbench.results.records import (
     TrialFinished,
     TrialStarted,
 )
+from pinchbench.transcript.conversation import Message, Role, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from pinchbench.results.records import Record
-    from pinchbench.results.store import RunFiles
+    from pinchbench.results.journal.records import Record
+    from pinchbench.results.paths import RunFiles
 
 Event = dict[str, Any]
 KEY = TrialKey(task_id="task_a", repetition=2)

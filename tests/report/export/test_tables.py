@@ -21,15 +21,15 @@ from pinchbench.model import Reason, TrialKey, Ungraded
 from pinchbench.report.export.rows import COLUMNS, Kind, State, trial_rows
 from pinchbench.report.export.tables import csv_lines, harmless, jsonl_lines, write_parquet
 from pinchbench.report.export.whole_file import whole_file
-from pinchbench.results.journal import JournalWriter
-from pinchbench.results.past_run import read_run
-from pinchbench.results.records import RunResumed, TrialFinished
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import RunResumed, TrialFinished
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.report.export.rows import Row
-    from pinchbench.results.past_run import PastRun
+    from pinchbench.results.finished_run import PastRun
 
 HOSTILE = '=cmd|"/c calc"!A1, "quoted"\r\nnext;=1+1 \x1b[31m\u202eabc\x00 ü 😀'
 

@@ -14,9 +14,9 @@ from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model import Reason, Ungraded
 from pinchbench.report.html.compare import write_comparison
 from pinchbench.report.html.page import write_report
-from pinchbench.results.comparison import compare
-from pinchbench.results.past_run import read_run
-from pinchbench.results.sides import side_of
+from pinchbench.results.compare.comparison import compare
+from pinchbench.results.compare.samples import side_of
+from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

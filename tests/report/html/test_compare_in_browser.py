@@ -9,8 +9,8 @@ import pytest
 from browser import chromium, opened
 from past_runs import PlannedRun, random_trials, write_run
 from pinchbench.report.html.compare import write_comparison
-from pinchbench.results.comparison import compare
-from pinchbench.results.sides import find_sides
+from pinchbench.results.compare.comparison import compare
+from pinchbench.results.compare.samples import find_sides
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.model import Reason, Ungraded
 from pinchbench.report.html.page import run_part, write_report
 from pinchbench.report.html.trial_page import fair_share
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

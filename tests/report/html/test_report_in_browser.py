@@ -12,7 +12,7 @@ from browser import chromium, opened
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model import Reason, Ungraded
 from pinchbench.report.html.page import write_report
-from pinchbench.results.past_run import read_run
+from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

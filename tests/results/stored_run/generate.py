@@ -14,9 +14,9 @@ import msgspec
 
 from past_runs import BEGAN, VERSIONS, Made, PlannedRun, write_run
 from pinchbench.model import Reason, Stop, TrialKey, Ungraded
-from pinchbench.results.facts import read_facts
-from pinchbench.results.journal import JournalWriter, read_journal
-from pinchbench.results.records import (
+from pinchbench.results.finished_run import derive_result
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import (
     GradeGiven,
     PaceSet,
     Record,
@@ -26,7 +26,7 @@ from pinchbench.results.records import (
     TrialFinished,
     TrialStarted,
 )
-from pinchbench.runner.finish import derive_result
+from pinchbench.results.manifest import read_facts
 
 HERE = Path(__file__).parent
 LATER = BEGAN + 10_000

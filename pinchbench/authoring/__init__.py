@@ -1,0 +1,1 @@
+"""Writing tasks: play their solutions and attack their checks."""

@@ -1,0 +1,86 @@
+"""Describe the results of a rehearsal of tasks (pure)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from pinchbench.authoring.results import Part
+from pinchbench.report.text import many, plain, plain_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.authoring.results import Rehearsed
+
+
+NEAR_MISSES = 2  # of each task, at least
+
+
+def task_line(results: Sequence[Rehearsed], *, width: int) -> str:
+    """Format one task's results in a line; its id takes `width` columns. `results` are of one task, at least one."""
+    scores = {
+        part: ", ".join(_score(one) for one in results if one.part is part)
+        for part in Part
+        if any(one.part is part for one in results)
+    }
+    titles = {Part.ORACLE: "oracle", Part.NEAR_MISS: "near misses", Part.NOTHING: "nothing"}
+    shown = "  ".join(f"{titles[part]} {text}" for part, text in scores.items())
+    wrong, untried = any(one.problems for one in results), any(one.untried for one in results)
+    state = "WRONG" if wrong else "-" if untried else "ok"
+    return f"{results[0].task_id:<{width}}  {state:<5}  {shown}"
+
+
+def _score(one: Rehearsed) -> str:
+    given = [f"{score:.2f}{by}" for score, by in ((one.check, ""), (one.judge, " by the judge")) if score is not None]
+    return " and ".join(given) or "-"
+
+
+def record(one: Rehearsed) -> dict[str, object]:
+    """Return one script's result as a JSON object."""
+    return {**asdict(one), "part": one.part.value, "problems": list(one.problems)}
+
+
+def problem_lines(results: Sequence[Rehearsed]) -> str:
+    """Format all problems of these scripts, one per line; empty if there are none."""
+    lines = [
+        f"{one.task_id}, {_script(one)}: {plain_lines(problem).strip()}" for one in results for problem in one.problems
+    ]
+    return "\n".join(lines)
+
+
+def _script(one: Rehearsed) -> str:
+    return f"near miss {plain(one.name)!r}" if one.part is Part.NEAR_MISS else one.part.value
+
+
+def wrong_tasks(results: Sequence[Rehearsed]) -> str:
+    """Return the sentence about all tasks with problems; empty if there are none."""
+    wrong = sorted({one.task_id for one in results if one.problems})
+    many_tasks = many(len({one.task_id for one in results}), "task")
+    return f"{len(wrong)} of {many_tasks} not as stated: {', '.join(wrong)}." if wrong else ""
+
+
+def untried_lines(results: Sequence[Rehearsed]) -> str:
+    """List what could not be tried on this machine, one line per reason; empty if everything could."""
+    reasons: dict[str, list[str]] = {}
+    for one in results:
+        if one.untried and one.task_id not in reasons.setdefault(one.untried, []):
+            reasons[one.untried].append(one.task_id)
+    return "\n".join(f"Not tried: {', '.join(tasks)}: {plain(reason)}" for reason, tasks in reasons.items())
+
+
+def verdict(results: Sequence[Rehearsed], *, judged: bool) -> str:
+    """Return the closing sentences for a rehearsal without problems."""
+    tasks = {one.task_id for one in results}
+    misses = Counter(one.task_id for one in results if one.part is Part.NEAR_MISS)
+    solved = {one.task_id for one in results if one.part is Part.ORACLE}
+    said = [f"{many(len(tasks), 'task')}, {many(misses.total(), 'near miss')}: all as they should be."]
+    if unsolved := sorted(tasks - solved):
+        said.append(f"Without a solution: {', '.join(unsolved)}.")
+    if few := sorted(task_id for task_id in solved if misses[task_id] < NEAR_MISSES):
+        said.append(f"With fewer than two near misses: {', '.join(few)}.")
+    rubrics = {one.task_id for one in results if one.has_rubric}
+    if rubrics and not judged:
+        said.append(f"The rubrics of {many(len(rubrics), 'task')} were not tried; --judge names who can.")
+    return "\n".join(said)

@@ -1,0 +1,226 @@
+"""One small question to the model, as a run asks it, and one to the judge."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import current_time, move_on_after, to_thread
+
+from pinchbench.defaults import Isolation
+from pinchbench.files.folders import private_folder, remove_folder
+from pinchbench.model import Ending, Finding, GradingType, Level, Outcome, Reason, Task, TrialKey, Turn
+from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, HOMES, owned_homes
+from pinchbench.runner.scheduling.diagnosis import cause_of
+from pinchbench.runner.slots import make_homes, make_judge_homes, slot_name, user_state
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from pinchbench.config import JudgeConfig, RunConfig
+    from pinchbench.demo.server import ScriptedModel
+    from pinchbench.grading.judge.judge import Reply
+    from pinchbench.model import Usage
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.task_result import TaskResult
+
+CALL_LIMIT_S = (
+    120.0  # for one call, the set-up of a home included: a turn takes 10 s and a busy machine several times that
+)
+DIRECT_LIMIT_S = 60.0  # for a call without OpenClaw; a local server may load its model first
+CONNECT_LIMIT_S = 10.0
+ATTEMPTS = 2  # a busy provider gets a second chance, and no more: the question is whether it works now
+QUESTION = "Reply with the single word: ready"
+JUDGE_QUESTION = 'Reply with this JSON object and nothing else: {"ready": true}'
+JUDGE_SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {"ready": {"type": "boolean"}},
+    "required": ["ready"],
+    "additionalProperties": False,
+}
+TASK = Task(
+    task_id="doctor",
+    name="doctor",
+    category="",
+    grading_type=GradingType.AUTOMATED,
+    prompt=QUESTION,
+    turns=(Turn(prompt=QUESTION),),
+    timeout_s=CALL_LIMIT_S,
+)
+
+
+async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
+    """Run one real turn of `openclaw agent` in a private home and say what became of it; nothing is left behind.
+
+    In the user's own OpenClaw (`--isolation shared`) nothing is changed for it: the home is a private one then, too.
+    Raises OpenClawError when OpenClaw refuses to make the home, ResultsError when there is no room for it.
+    """
+    began = current_time()
+    result = await _turn(replace(config, isolation=Isolation.PRIVATE), openclaw)
+    by_hand = openclaw.by_hand("agent", "--local", "--agent", "main", "--message", "hello")
+    took_s = current_time() - began
+    finding = of_turn(result, model=config.model, took_s=took_s, by_hand=by_hand, is_free=config.is_demo)
+    if config.isolation is not Isolation.SHARED or finding.level is not Level.OK:
+        return finding
+    return replace(finding, said=f"{finding.said} That was in a private home: your own gateway was not asked.")
+
+
+async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
+    async with _short_lived_folder(config.run_root) as folder, _scripted(config) as scripted:
+        user = await user_state(config)
+        [home] = await make_homes(config, openclaw, folder, slots=1, user=user, scripted=scripted)
+        # among the homes: what a killed doctor leaves is swept by the next run with them
+        workspace, evidence = folder / HOMES / "workspace", folder / HOMES / "evidence"
+        for one in (workspace, evidence):
+            await to_thread.run_sync(partial(one.mkdir, mode=0o700))
+        return await OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking).execute_task(
+            TASK,
+            workspace=workspace,
+            evidence=evidence,
+            marker=f"{folder.name}/doctor",
+            before_turn=partial(_play, scripted) if scripted is not None else None,
+        )
+
+
+@asynccontextmanager
+async def _scripted(config: RunConfig) -> AsyncGenerator[ScriptedModel | None]:
+    if not config.is_demo:
+        yield None
+        return
+    from pinchbench.demo.server import scripted_model  # noqa: PLC0415 - a web server, for demo models only
+
+    async with scripted_model() as model:
+        yield model
+
+
+def _play(scripted: ScriptedModel, turn: int) -> None:
+    from pinchbench.demo.script import ScriptedTurn  # noqa: PLC0415 - as above
+
+    del turn  # there is one
+    scripted.play(slot_name(1), TrialKey(task_id=TASK.task_id, repetition=1), ScriptedTurn(answer="ready"))
+
+
+@asynccontextmanager
+async def _short_lived_folder(run_root: Path) -> AsyncGenerator[Path]:
+    """A private folder below the run root, which goes with the block; so does the root, if it was not there before."""
+    was_there, folder = await to_thread.run_sync(_make_folder, run_root)
+    try:
+        async with owned_homes(folder):
+            yield folder
+    finally:
+        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
+            await to_thread.run_sync(_remove, folder, None if was_there else run_root, abandon_on_cancel=True)
+
+
+def _make_folder(run_root: Path) -> tuple[bool, Path]:
+    was_there = run_root.exists()
+    root = private_folder(run_root)
+    return was_there, Path(tempfile.mkdtemp(prefix="doctor-", dir=root)).resolve()
+
+
+def _remove(folder: Path, root: Path | None) -> None:
+    remove_folder(folder)
+    if root is not None:
+        with suppress(OSError):
+            root.rmdir()
+
+
+def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_free: bool = False) -> Finding:
+    """Say what became of the turn, and what to do when it was no answer (pure). `by_hand` asks again; `is_free`: its price is made up."""
+    said = " ".join(result.note.split())
+    outcome = Outcome(
+        key=TrialKey(task_id=TASK.task_id, repetition=1),
+        reason=result.reason,
+        digest="",
+        note=result.note,
+        rate_limits=result.rate_limits,
+    )
+    if result.reason is Reason.COMPLETED:
+        used = _used(result.usage, None if is_free else result.usage.cost_usd or None)
+        return Finding(
+            subject="model",
+            said=f"{model} answered through OpenClaw in {took_s:.1f} s, its set-up included{used}.",
+        )
+    what = f"{model} did not answer: {result.reason.value}{f' ({said})' if said else ''}."
+    if result.reason is Reason.TIMED_OUT:
+        do = "Is the endpoint up and reachable, and the model loaded?"
+    elif result.reason is not Reason.AGENT_NOT_STARTED and result.reason.ending is Ending.INFRASTRUCTURE:
+        do = cause_of(outcome).advice
+    else:
+        do = f"Try it by hand: {by_hand}"
+    return Finding(subject="model", level=Level.PROBLEM, said=what, do=do)
+
+
+def _used(usage: Usage, cost_usd: float | None) -> str:
+    tokens = f", {usage.total_tokens} tokens" if usage.total_tokens else ""
+    return f"{tokens}, ${cost_usd:.4f}" if cost_usd is not None else tokens
+
+
+async def ask_judge(config: JudgeConfig, openclaw: OpenClaw | None, run_root: Path) -> Finding:
+    """Ask the judge a question as small as it gets, past the cache; nothing is left behind.
+
+    `openclaw` is needed by an `openclaw:` judge alone. Raises OpenClawError, ResultsError and ConfigError.
+    """
+    began = current_time()
+    if not config.is_openclaw:
+        return await _ask(config, openclaw=None, folder=None, subject="judge", began=began)
+    async with _short_lived_folder(run_root) as folder:
+        return await _ask(config, openclaw=openclaw, folder=folder / HOMES, subject="judge", began=began)
+
+
+async def _ask(
+    config: JudgeConfig, *, openclaw: OpenClaw | None, folder: Path | None, subject: str, began: float
+) -> Finding:
+    # the client for HTTP takes a tenth of a second to import, which only who asks need pay
+    from pinchbench.grading.judge.http import Patience, open_http_judge  # noqa: PLC0415
+    from pinchbench.grading.judge.judge import JudgeError, JudgeUnreachableError, Message, Role  # noqa: PLC0415
+    from pinchbench.grading.judge.openclaw import OpenClawJudge  # noqa: PLC0415
+
+    question = [Message(role=Role.USER, text=JUDGE_QUESTION)]
+    try:
+        if openclaw is not None and folder is not None:
+            [home] = await make_judge_homes(replace(config, concurrency=1), openclaw, folder)
+            agent = OpenClawAgent(openclaw=openclaw, home=home)
+            judge = OpenClawJudge(
+                [agent],
+                folder,
+                model=config.model_id,
+                base_url=config.base_url,
+                timeout_s=CALL_LIMIT_S,
+                marker=f"{folder.parent.name}/judge",
+            )
+            return of_reply(
+                await judge.ask(question, JUDGE_SCHEMA),
+                who=config.model,
+                subject=subject,
+                took_s=current_time() - began,
+            )
+        patience = Patience(
+            connect_s=CONNECT_LIMIT_S, read_s=DIRECT_LIMIT_S, call_s=DIRECT_LIMIT_S / ATTEMPTS, attempts=ATTEMPTS
+        )
+        async with open_http_judge(config, patience=patience) as http:
+            reply = await http.ask(question, JUDGE_SCHEMA)
+            who = f"{config.model} at {config.base_url}"
+            return of_reply(reply, who=who, subject=subject, took_s=current_time() - began)
+    except JudgeError as error:
+        # a refusal brings its own advice
+        do = "Is it up, and reachable from here?" if isinstance(error, JudgeUnreachableError) else ""
+        return Finding(subject=subject, level=Level.PROBLEM, said=str(error), do=do)
+
+
+def of_reply(reply: Reply, *, who: str, subject: str, took_s: float) -> Finding:
+    """Say how the answer was (pure); a reply that can't be read is no fault of the account."""
+    used = _used(reply.usage, reply.cost_usd)
+    if reply.problem:
+        return Finding(
+            subject=subject,
+            level=Level.WARNING,
+            said=f"{who} answered in {took_s:.1f} s{used}, but {reply.problem}.",
+            do="Try another model, or a server that can force JSON.",
+        )
+    return Finding(subject=subject, said=f"{who} answered in {took_s:.1f} s{used}.")

@@ -1,0 +1,1 @@
+"""Folders, copies of trees, workspaces and archives."""

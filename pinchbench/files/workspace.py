@@ -1,0 +1,35 @@
+"""Workspaces: a private folder a trial, with the task's files in it and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from pinchbench.files.folders import set_aside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pinchbench.model import WorkspaceFile
+
+
+def fill_workspace(path: Path, files: Iterable[WorkspaceFile]) -> None:
+    """Make a clean workspace and put the task's files into it. Blocks.
+
+    Something that is there already is kept aside beside it. Raises OSError when a file can't be written or read, and ResultsError when what is there can't be kept aside.
+    """
+    set_aside(path)
+    path.mkdir(mode=0o700, parents=True)
+    for file in files:
+        target = path / file.dest
+        # before anything is made: the parents, and the place itself, may be links that a copied folder brought
+        if not target.resolve().is_relative_to(path.resolve()):
+            raise OSError(f"{file.dest} would leave the workspace through a link")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if file.content is not None:
+            target.write_text(file.content, encoding="utf-8", newline="")
+        elif file.source is not None and file.source.is_dir():
+            shutil.copytree(file.source, target, symlinks=True, dirs_exist_ok=True)
+        elif file.source is not None:
+            shutil.copy(file.source, target)

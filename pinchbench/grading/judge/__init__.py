@@ -1,0 +1,1 @@
+"""The judge: prompt, evidence, reply and the ways to ask a model."""

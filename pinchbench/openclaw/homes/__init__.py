@@ -1,0 +1,1 @@
+"""The state folders of OpenClaw that slots work with."""

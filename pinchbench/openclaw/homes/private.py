@@ -1,0 +1,390 @@
+"""An agent's home: private OpenClaw state, created once and cloned for each slot and trial."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING, Protocol
+
+from anyio import to_thread
+
+from pinchbench.errors import OpenClawError
+from pinchbench.files.folders import overwrite_file
+from pinchbench.files.tree_copy import Mold
+from pinchbench.openclaw.command import agent_id as make_agent_id
+from pinchbench.openclaw.homes.added_agents import AddedCache, added_sections
+from pinchbench.openclaw.homes.credentials import Json, UserState, merge
+from pinchbench.openclaw.homes.model_timeout import NO_OVERLAY, with_model_timeout, without_overlay
+from pinchbench.openclaw.install import cache_dir, release_key
+from pinchbench.openclaw.probe import run_short
+from pinchbench.redaction import known_secrets, mask
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.homes.gateway_log import GatewayLog
+    from pinchbench.process.supervise import Leftover
+
+# Tools whose effects reach beyond the trial: other sessions, other agents, the user's channels, scheduled jobs.
+DENIED_TOOLS = ("message", "sessions_spawn", "sessions_send", "cron", "gateway", "nodes")
+# Since this release, OpenClaw recalls other conversations in a new one, and a gateway reviews long turns afterwards to
+# write skills for later sessions. Both call the model outside the trials and carry content from one trial to another.
+LEARNS_SINCE = (2026, 9)
+LOG = "openclaw.log"  # relative to the home's root
+STATE = "state"  # relative to the home's root
+PLACEHOLDER_KEY = "pinchbench-placeholder"
+
+
+class Home(Protocol):
+    """The OpenClaw state of a slot's agent: either private to the slot, or the user's own OpenClaw."""
+
+    @property
+    def agent_id(self) -> str:
+        """The id of the agent that this slot runs."""
+
+    @property
+    def state_dir(self) -> Path:
+        """OpenClaw's state folder, which contains the sessions."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment variables for OpenClaw."""
+
+    @property
+    def log(self) -> GatewayLog | None:
+        """The log of the gateway that runs the turns; None without a gateway or if its log is not accessible."""
+
+    @property
+    def local(self) -> bool:
+        """Whether turns run embedded (`--local`) rather than through a gateway."""
+
+    def place(self, workspace: Path, attempt: int) -> Path:
+        """Return the workspace to use for attempt number `attempt` of the trial assigned to `workspace`."""
+
+    async def prepare(self, workspace: Path) -> None:
+        """Make the existing folder `workspace` the agent's workspace. Called before each trial."""
+
+    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
+        """Clean up after a trial and return the processes that the trial left running and that were terminated.
+
+        `tools` are the names of the tools that the agent called. `finished` is true if the last turn's process exited
+        successfully and all transcripts were read completely.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateHome:
+    """A private state folder, without a gateway.
+
+    `template` is None for the template itself. `base_env` is the environment that programs and the model need
+    (see `needed_for`).
+
+    `prepare` recreates the state from the template, so that no session, memory or setting of one trial reaches the
+    next.
+    """
+
+    root: Path
+    agent_id: str
+    openclaw: OpenClaw
+    base_env: Mapping[str, str]
+    provider: tuple[str, Json] | None = None
+    template: Mold | None = None
+
+    @property
+    def state_dir(self) -> Path:
+        """`<root>/state`."""
+        return self.root / STATE
+
+    @property
+    def log(self) -> GatewayLog | None:
+        """None: a private home has no gateway."""
+        return None
+
+    @property
+    def local(self) -> bool:
+        """True: a private home has no gateway."""
+        return True
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """`base_env`, with OpenClaw's state, config and lock files redirected to this home."""
+        return {
+            **self.base_env,
+            "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath)),
+            "OPENCLAW_STATE_DIR": str(self.state_dir),
+            "OPENCLAW_CONFIG_PATH": str(self.state_dir / "openclaw.json"),
+            "TMPDIR": str(self.root / "tmp"),
+            "NO_COLOR": "1",
+            "OPENCLAW_NO_RESPAWN": "1",  # saves one Node process per turn
+            "OPENCLAW_TRAJECTORY": "0",  # a second, unused record of each turn that includes the whole prompt
+        }
+
+    def place(self, workspace: Path, attempt: int) -> Path:
+        """Return `workspace`: all attempts use the same one."""
+        del attempt
+        return workspace
+
+    async def prepare(self, workspace: Path) -> None:
+        """Recreate the state from the template and make `workspace` the agent's workspace."""
+        await to_thread.run_sync(self._renew, workspace)
+
+    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
+        """Do nothing: the guardian has ended the trial's processes, and the next `prepare` recreates the state."""
+        del workspace, tools, finished
+        return ()
+
+    def _renew(self, workspace: Path) -> None:
+        assert self.template is not None, "the template is never prepared"  # noqa: S101
+        path, config = copy_home(self.template, self.root)
+        agent_entry(config, self.agent_id)["workspace"] = str(workspace)
+        if self.provider is not None:
+            name, entry = self.provider
+            config = merge(config, {"models": {"providers": {name: entry}}})
+        overwrite_file(path, BytesIO(json.dumps(config).encode()))  # keeps the permissions of the template's file
+
+
+def copy_home(template: Mold, root: Path) -> tuple[Path, Json]:
+    """Replace `root` with a copy of a template; return the path of its config and the content to write to it. Blocks.
+
+    Until the caller writes that content, the config file still refers to the template's folder. Raises OSError if
+    copying fails.
+    """
+    template.copy_to(root)
+    path = root / STATE / "openclaw.json"
+    old, new = (json.dumps(str(place))[1:-1] for place in (template.source, root))
+    return path, json.loads(path.read_text(encoding="utf-8").replace(old, new))
+
+
+def later_place(workspace: Path, attempt: int) -> Path:
+    """Return a separate workspace for each attempt after the first, for OpenClaw releases that remember workspaces."""
+    return workspace if attempt == 1 else workspace.with_name(f"{workspace.name}.attempt{attempt}")
+
+
+def agent_entry(config: Json, agent_id: str) -> Json:
+    """Return the agent's object in an OpenClaw config: from `agents.entries` or, in older releases, `agents.list`.
+
+    Raises OpenClawError if neither contains it.
+    """
+    agents = config.get("agents")
+    if isinstance(agents, dict):
+        entries = agents.get("entries")
+        if isinstance(entries, dict) and isinstance(entry := entries.get(agent_id), dict):
+            return entry
+        for entry in agents.get("list") or []:
+            if isinstance(entry, dict) and entry.get("id") == agent_id:
+                return entry
+    raise OpenClawError(f"OpenClaw added no agent {agent_id} to its config; is this release of OpenClaw supported?")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only the user can read."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def private_config(
+    model: str,
+    user: UserState,
+    provider: tuple[str, Json] | None,
+    workspace: Path,
+    *,
+    release: str,
+    denied_tools: Sequence[str] = DENIED_TOOLS,
+) -> Json:
+    """Return a private home's config: the given model without fallbacks, and the user's provider settings.
+
+    Features that have effects outside the trial are disabled.
+    """
+    config: Json = {
+        "agents": {
+            "defaults": {
+                "model": {"primary": model, "fallbacks": []},
+                "skipBootstrap": True,  # no onboarding files in the workspace or the prompt
+                "heartbeat": {"every": "0m"},  # only its trial may start a turn of an agent
+                "workspace": str(workspace),
+            }
+        },
+        # a trial sees only the sessions that it started itself, as in older releases without this setting
+        "tools": {
+            "deny": list(denied_tools),
+            "sessions": {"visibility": "tree"},
+            "exec": {"notifyOnExit": False},  # otherwise the exit of a background command starts another turn
+        },
+        "session": {"maintenance": {"mode": "warn"}},  # saves about 5 CPU-seconds per trial (measured on 2026.9.6)
+        "logging": {"file": str(workspace.parent / LOG)},  # the default place can be read by the next trial
+        "update": {"checkOnStart": False},
+    }
+    if release_key(release)[: len(LEARNS_SINCE)] >= LEARNS_SINCE:
+        config["memory"] = {"search": {"rememberAcrossConversations": False}}
+        config["skills"] = {"workshop": {"autonomous": {"mode": "off"}}}
+    config = merge(user.config, config)
+    if provider is not None:
+        name, entry = provider
+        config = merge(config, {"models": {"mode": "merge", "providers": {name: entry}}})
+    return config
+
+
+async def make_template(
+    root: Path,
+    *,
+    openclaw: OpenClaw,
+    model: str,
+    user: UserState,
+    env: Mapping[str, str],
+    provider: tuple[str, Json] | None = None,
+    denied_tools: Sequence[str] = DENIED_TOOLS,
+    trial_s: float | None = None,
+) -> PrivateHome:
+    """Create the home that all slots are cloned from, with `openclaw agents add`.
+
+    `denied_tools` are names of OpenClaw's tools; `*` means all. `trial_s` is the limit of a model call in seconds; None
+    keeps OpenClaw's default. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if the result is cached
+    (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's message if the command fails.
+    """
+    home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
+    config = private_config(
+        model, user, provider, root / "workspace", release=openclaw.version, denied_tools=denied_tools
+    )
+    if trial_s is not None:
+        config = with_model_timeout(config, model, trial_s)
+    cache = None if user.logins else AddedCache(openclaw, home.env, root, model=model)  # logins need the databases
+    add = partial(_add_or_copy, home, model, cache=cache)
+    try:
+        await add(config)
+    except OpenClawError as error:
+        if trial_s is None or NO_OVERLAY not in str(error):
+            raise
+        config = without_overlay(config)
+        await add(config)
+    if user.logins:
+        await _store_logins(home, user.logins)
+    await to_thread.run_sync(_end_template, home, config, user)
+    return home
+
+
+async def _add_or_copy(home: PrivateHome, model: str, config: Json, *, cache: AddedCache | None) -> None:
+    """Create a state folder with this config and add the agent, from the cache if possible, else with OpenClaw."""
+    await to_thread.run_sync(_begin_template, home, config)
+    path = home.state_dir / "openclaw.json"
+    if cache is not None and (added := await to_thread.run_sync(cache.read, config)) is not None:
+        for name in added.folders:
+            (home.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_private(path, json.dumps({**config, **added.sections}))
+        return
+    await add_agent(home.openclaw, home.env, home.agent_id, model, home.root / "workspace")
+    if cache is not None:
+        written = json.loads(await to_thread.run_sync(path.read_text, "utf-8"))
+        agent_entry(written, home.agent_id)
+        await to_thread.run_sync(cache.write, config, written)
+
+
+def _begin_template(home: PrivateHome, config: Json) -> None:
+    root = home.root
+    compiled = cache_dir() / "node-compile-cache"
+    for folder in (home.state_dir, root / "tmp", root / "workspace", compiled):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # OpenClaw caches compiled JavaScript under TMPDIR. Sharing that cache between slots and runs saves seconds per
+    # trial. (NODE_COMPILE_CACHE would work too, but makes OpenClaw's launcher start a second Node.)
+    if not (root / "tmp" / compiled.name).is_symlink():
+        (root / "tmp" / compiled.name).symlink_to(compiled)
+    write_private(home.state_dir / "openclaw.json", json.dumps(config, indent=1))
+
+
+def _end_template(home: PrivateHome, config: Json, user: UserState) -> None:
+    if user.dotenv:
+        # After the setup, which needs no keys: with some of them set, 2026.9.6 first gets a plugin from npm (measured).
+        write_private(home.state_dir / ".env", user.dotenv)
+    if not user.logins:
+        # OpenClaw needs nothing from the databases here. Without them, a turn does not start a dozen processes that
+        # inspect them, which are a sixth of its CPU time (measured on 2026.9.6).
+        for path in home.state_dir.rglob("*.sqlite*"):
+            path.unlink()
+    # OpenClaw rewrote the config: keep what it added (the agent, migration marks), and restore our own sections.
+    config_path = home.state_dir / "openclaw.json"
+    written = json.loads(config_path.read_text(encoding="utf-8"))
+    agent_entry(written, home.agent_id)
+    write_private(config_path, json.dumps({**config, **added_sections(config, written)}, indent=1))
+
+
+async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, model: str, workspace: Path) -> None:
+    """Run `openclaw agents add`. Raises OpenClawError with OpenClaw's output if it fails."""
+    args = ["agents", "add", agent_id, "--model", model, "--workspace", str(workspace), "--non-interactive"]
+    done = await run_short(openclaw, args, env=env)
+    if done.returncode != 0:
+        words = said(done, env)
+        raise OpenClawError(
+            f"`{openclaw.by_hand('agents', 'add', agent_id)}` failed (exit code {done.returncode}): {words[-500:]}"
+        )
+
+
+def said(done: subprocess.CompletedProcess[bytes], env: Mapping[str, str]) -> str:
+    """Return OpenClaw's output with secrets masked, before callers truncate and show it."""
+    return mask((done.stderr + done.stdout).decode("utf-8", "replace").strip(), known_secrets(env))
+
+
+async def _store_logins(home: PrivateHome, logins: Json) -> None:
+    """Store the user's auth profiles where this OpenClaw release keeps them.
+
+    OpenClaw stores a placeholder key, and the value that contains it is then replaced with the user's profiles. So the
+    code need not know the tables of each release.
+    """
+    args = ["models", "auth", "--agent", "main", "paste-api-key", "--provider", "pinchbench"]
+    done = await run_short(home.openclaw, args, env=home.env, stdin=PLACEHOLDER_KEY.encode() + b"\n")
+    stored = await to_thread.run_sync(_replace_placeholder, home.state_dir, logins)
+    if not stored:
+        words = said(done, home.env)
+        raise OpenClawError(
+            f"Your stored OpenClaw logins could not be carried into a private home ({words[-300:]});"
+            " give the provider's key as an environment variable, or use --isolation shared."
+        )
+
+
+def _replace_placeholder(state: Path, logins: Json) -> bool:
+    text = json.dumps({"version": 1, **logins})
+    for path in sorted(state.rglob("*.sqlite")):
+        with closing(sqlite3.connect(path)) as database:
+            for table, column in _json_columns(database):
+                found = database.execute(
+                    f'UPDATE "{table}" SET "{column}" = ? WHERE "{column}" LIKE ? AND "{column}" LIKE ?',  # noqa: S608
+                    (text, f"%{PLACEHOLDER_KEY}%", '%"profiles"%'),
+                )
+                if found.rowcount:
+                    database.commit()
+                    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    return True
+    legacy = state / "agents" / "main" / "agent" / "auth-profiles.json"
+    if legacy.is_file() and PLACEHOLDER_KEY in legacy.read_text(encoding="utf-8"):
+        write_private(legacy, text)
+        return True
+    return False
+
+
+def _json_columns(database: sqlite3.Connection) -> list[tuple[str, str]]:
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return [
+        (table, row[1])
+        for table in tables
+        for row in database.execute(f'PRAGMA table_info("{table}")')
+        if row[1] in ("store_json", "value_json")
+    ]
+
+
+def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None = None) -> PrivateHome:
+    """Return a slot's home, which each `prepare` creates from the template. Writes nothing yet."""
+    return PrivateHome(
+        root=root,
+        agent_id=template.agent_id,
+        openclaw=template.openclaw,
+        base_env=template.base_env,
+        provider=provider,
+        template=Mold(template.root),
+    )

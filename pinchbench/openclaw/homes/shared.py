@@ -1,0 +1,191 @@
+"""Agents in the user's own OpenClaw, whose turns go through the user's gateway."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.command import agent_id as make_agent_id
+from pinchbench.openclaw.homes.credentials import user_state_dir
+from pinchbench.openclaw.homes.private import add_agent, later_place, said
+from pinchbench.openclaw.install import release_key
+from pinchbench.openclaw.probe import run_short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from anyio import Lock
+
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.homes.credentials import Json
+    from pinchbench.openclaw.homes.gateway_log import GatewayLog
+    from pinchbench.process.supervise import Leftover
+
+# Since this release, OpenClaw remembers the target of a linked workspace and refuses a changed one (measured).
+REMEMBERS_SINCE = (2026, 9)
+# Older releases record in this folder, in a file named after the workspace's path, that a workspace had files, and
+# refuse it if it is empty soon after (measured on 2026.6.5, whose error says to remove that file if this is intended).
+ATTESTATIONS = "workspace-attestations"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedHome:
+    """The user's own OpenClaw, as in PinchBench's own runner; turns go through the user's gateway.
+
+    The agent's configured workspace is `link`, a symbolic link that is changed before each trial; OpenClaw's record of
+    the previous workspace is removed at the same time.
+
+    Releases since `REMEMBERS_SINCE` refuse a changed link. With them, each trial's workspace is written to the config,
+    which the gateway reloads without reporting when. `changes` is held while the config is written; all slots of a run
+    share it.
+    """
+
+    agent_id: str
+    state_dir: Path
+    link: Path
+    openclaw: OpenClaw
+    base_env: Mapping[str, str]
+    changes: Lock | None = None
+
+    @property
+    def log(self) -> GatewayLog | None:
+        """None: the log of the user's own gateway is not read."""
+        return None
+
+    @property
+    def local(self) -> bool:
+        """False: turns go through the user's gateway, as in PinchBench's own runner."""
+        return False
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The user's unchanged environment, except that OpenClaw's own Node is first on PATH."""
+        return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
+
+    def place(self, workspace: Path, attempt: int) -> Path:
+        """Return a separate workspace for each attempt if OpenClaw remembers workspaces, else `workspace`."""
+        return workspace if self.changes is None else later_place(workspace, attempt)
+
+    async def prepare(self, workspace: Path) -> None:
+        """Make `workspace` the agent's workspace: by atomically replacing the link, or in the config.
+
+        Raises OpenClawError if the config can't be changed.
+        """
+        if self.changes is not None:
+            async with self.changes:
+                await self._name_in_config(workspace)
+            return
+        fresh = self.link.with_name(f"{self.link.name}.new")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(workspace)
+        fresh.replace(self.link)
+        self._attestation.unlink(missing_ok=True)
+
+    @property
+    def _attestation(self) -> Path:
+        """The file in which OpenClaw records that this home's workspace had files."""
+        name = hashlib.sha256(str(self.link.absolute()).encode()).hexdigest()
+        return self.state_dir / ATTESTATIONS / f"{name}.attested"
+
+    async def _name_in_config(self, workspace: Path) -> None:
+        path = f"agents.entries.{self.agent_id}.workspace"
+        done = await run_short(self.openclaw, ["config", "set", path, str(workspace)], env=self.env)
+        if done.returncode != 0:
+            raise OpenClawError(
+                f"`{self.openclaw.by_hand('config', 'set', path)}` failed: {said(done, self.env)[-500:]}"
+            )
+
+    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
+        """Do nothing: processes of the user's own gateway are not touched."""
+        del workspace, tools, finished
+        return ()
+
+
+async def ensure_shared(
+    openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str], changes: Lock
+) -> SharedHome:
+    """Ensure that the user's OpenClaw has this slot's agent, with `link` as its workspace, and return its home.
+
+    The workspace of an existing agent is changed to `link` with `openclaw config set`. With releases that need each
+    trial's workspace in the config, this happens before each trial instead, under `changes`, which all slots of a run
+    share.
+
+    Must not be called concurrently: OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's
+    message if a command fails, or if the existing agent uses another model.
+    """
+    remembers = release_key(openclaw.version)[: len(REMEMBERS_SINCE)] >= REMEMBERS_SINCE
+    home = SharedHome(
+        agent_id=make_agent_id(model, slot),
+        state_dir=user_state_dir(env),
+        link=link,
+        openclaw=openclaw,
+        base_env=env,
+        changes=changes if remembers else None,
+    )
+    agents = await _list_agents(openclaw, home.env)
+    existing = next((one for one in agents if one.get("id") == home.agent_id), None)
+    if existing is None:
+        # `agents add` creates the folder itself; the link replaces it afterwards
+        await add_agent(openclaw, home.env, home.agent_id, model, link)
+        await to_thread.run_sync(_make_room, link)
+        return home
+    _check_model(existing, home, model)
+    if not remembers and existing.get("workspace") != str(link):
+        await _set_workspace(openclaw, home, agents)
+    return home
+
+
+def _check_model(agent: Json, home: SharedHome, model: str) -> None:
+    """Reject an agent with another model, since the results would name a model that never ran."""
+    listed = agent.get("model")
+    if isinstance(listed, str) and listed and listed != model:
+        raise OpenClawError(
+            f"The agent {home.agent_id} exists in your OpenClaw with the model {listed}, not {model}."
+            f" Remove it with `{home.openclaw.by_hand('agents', 'delete', home.agent_id)}` and run this again."
+        )
+
+
+def _make_room(link: Path) -> None:
+    if link.is_dir() and not link.is_symlink():
+        shutil.rmtree(link)  # just created by `agents add`, in this run's own folder
+
+
+async def _list_agents(openclaw: OpenClaw, env: Mapping[str, str]) -> list[Json]:
+    done = await run_short(openclaw, ["agents", "list", "--json"], env=env)
+    try:
+        agents = json.loads(done.stdout)
+    except (ValueError, RecursionError):
+        agents = None
+    if done.returncode != 0 or not isinstance(agents, list):
+        words = said(done, env)
+        raise OpenClawError(
+            f"`{openclaw.by_hand('agents', 'list')}` failed (exit code {done.returncode}): {words[-500:]}"
+        )
+    return [one for one in agents if isinstance(one, dict)]
+
+
+async def _set_workspace(openclaw: OpenClaw, home: SharedHome, agents: list[Json]) -> None:
+    listed = next(number for number, one in enumerate(agents) if one.get("id") == home.agent_id)
+    words = ""
+    # newer releases keep agents by id, older ones in a list in the order `agents list` shows
+    for path in (f"agents.entries.{home.agent_id}.workspace", f"agents.list[{listed}].workspace"):
+        if (await run_short(openclaw, ["config", "get", path], env=home.env)).returncode != 0:
+            continue  # not this release's format: setting it would break the user's config
+        done = await run_short(openclaw, ["config", "set", path, str(home.link)], env=home.env)
+        if done.returncode == 0:
+            break
+        words = said(done, home.env)
+    agents = await _list_agents(openclaw, home.env)
+    if next((one.get("workspace") for one in agents if one.get("id") == home.agent_id), None) != str(home.link):
+        raise OpenClawError(
+            f"The agent {home.agent_id} exists in your OpenClaw with another workspace, and that can't be changed: "
+            f"{words[-300:]} Remove it with `{openclaw.by_hand('agents', 'delete', home.agent_id)}` and run this again."
+        )

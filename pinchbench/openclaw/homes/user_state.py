@@ -1,0 +1,200 @@
+"""Selects the parts of the user's environment and OpenClaw state that the model under test needs (pure)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinchbench.openclaw.homes.credentials import UserState, kept_dotenv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pinchbench.openclaw.catalogue import Catalogue
+    from pinchbench.openclaw.homes.credentials import Json
+
+# Variables that programs need to run, to reach the network and to write files as this user. All others are excluded.
+PASSED = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TZDIR", "TERM", "COLORTERM"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"),
+        *("NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA", "NODE_USE_ENV_PROXY", "NODE_OPTIONS", "LD_LIBRARY_PATH"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    }
+)
+# Cloud logins consist of many variables, which no manifest lists.
+CLOUDS = {
+    "amazon-bedrock": ("AWS_",),
+    "amazon-bedrock-mantle": ("AWS_",),
+    "anthropic-vertex": ("GOOGLE_", "GCLOUD_", "CLOUDSDK_", "ANTHROPIC_VERTEX_", "CLOUD_ML_"),
+    "google-vertex": ("GOOGLE_CLOUD_", "GOOGLE_APPLICATION_", "GCLOUD_", "CLOUDSDK_"),
+    "microsoft-foundry": ("AZURE_",),
+}
+# The logins of subscriptions are stored under another provider name than that of the models.
+LOGINS = {"openai": ("openai-codex",), "anthropic": ("claude-cli",)}
+PLUGIN_SWITCHES = ("enabled", "allow", "deny", "load", "installs", "slots")
+REFERENCE = re.compile(r"\$\{(\w+)\}|^\$(\w+)$")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Needed:
+    """The input of a private home: an environment, and the provider's part of the user's OpenClaw state."""
+
+    env: Mapping[str, str]
+    user: UserState
+
+
+def needed_for(
+    model: str,
+    *,
+    env: Mapping[str, str],
+    user: UserState,
+    catalogue: Catalogue,
+    own_endpoint: bool = False,
+    passed: tuple[str, ...] = (),
+) -> Needed:
+    """Select what a model needs, and the variables that the user listed in `passed`.
+
+    With `own_endpoint`, the run configures the endpoint and its key, so the user's settings and logins of the provider
+    with the same name are excluded.
+    """
+    provider = model.partition("/")[0]
+    known = catalogue.providers.get(provider)
+    names: set[str] = set()
+    prefixes: tuple[str, ...] = ()
+    if own_endpoint:
+        kept = UserState(config=_without_providers(user.config))
+    else:
+        logins = {provider, *LOGINS.get(provider, ()), *([known.login_as] if known and known.login_as else [])}
+        stored = _logins_of(user.logins, logins)
+        kept = UserState(config=_config_of(user.config, provider, logins, stored), logins=stored)
+        for one in logins & {provider, known.login_as if known else provider}:
+            names |= set(catalogue.key_names(one)) | set(_addresses(one))
+        names |= set(known.further_names) if known else set()
+        names |= set(_references([kept.config, kept.logins]))
+        prefixes = CLOUDS.get(provider, ())
+    several = re.compile("|".join(f"{re.escape(name)}(?:S|_\\d+)" for name in sorted(names)) or "(?!)")
+
+    def is_credential(name: str) -> bool:
+        return name in names or name.startswith(prefixes) or several.fullmatch(name) is not None
+
+    def is_needed(name: str) -> bool:
+        return name in PASSED or name.startswith("LC_") or name in passed or is_credential(name)
+
+    return Needed(
+        env={name: value for name, value in env.items() if is_needed(name) and not _is_ours(name)},
+        user=UserState(
+            config=_with_env(user.config.get("env"), kept.config, is_credential),
+            logins=kept.logins,
+            dotenv=kept_dotenv(user.dotenv, lambda name: is_credential(name) and not _is_ours(name)),
+        ),
+    )
+
+
+def _is_ours(name: str) -> bool:
+    """Return whether a variable may refer OpenClaw to the user's own state and gateway, or is one of our options."""
+    return name.startswith(("OPENCLAW_", "PINCHBENCH_"))
+
+
+def _addresses(provider: str) -> Iterator[str]:
+    """Yield the variables for a provider's address: not secret, but without them the run would use another endpoint."""
+    stem = re.sub(r"[^A-Za-z0-9]", "_", provider).upper()
+    yield from (f"{stem}_{name}" for name in ("BASE_URL", "API_BASE", "API_BASE_URL", "HOST"))
+
+
+def _config_of(config: Json, provider: str, logins: set[str], stored: Json) -> Json:
+    kept = _without_providers(config)
+    models, auth = _members(config.get("models")), _members(config.get("auth"))
+    if provider in (providers := _members(models.get("providers"))):
+        kept["models"] = {**_members(kept.get("models")), "providers": {provider: providers[provider]}}
+    if auth:
+        kept["auth"] = _logins_of(auth, logins)
+    entries = _members(_members(config.get("plugins")).get("entries"))
+    if provider in entries:
+        plugins = _members(kept.get("plugins"))
+        kept["plugins"] = {**plugins, "entries": {**_members(plugins.get("entries")), provider: entries[provider]}}
+    used = set(_sources([kept, stored]))
+    secrets = _members(config.get("secrets"))
+    sources = {name: one for name, one in _members(secrets.get("providers")).items() if name in used}
+    if sources:
+        kept["secrets"] = {"providers": sources}
+    return kept
+
+
+def _without_providers(config: Json) -> Json:
+    """Return the settings that concern all providers: how catalogues are merged, and which plugins are enabled."""
+    kept: Json = {}
+    models, plugins = _members(config.get("models")), _members(config.get("plugins"))
+    if "mode" in models:
+        kept["models"] = {"mode": models["mode"]}
+    if plugins:
+        entries = {
+            name: {"enabled": one["enabled"]}
+            for name, one in _members(plugins.get("entries")).items()
+            if isinstance(one, dict) and isinstance(one.get("enabled"), bool)
+        }
+        kept["plugins"] = {
+            **{name: plugins[name] for name in PLUGIN_SWITCHES if name in plugins},
+            **({"entries": entries} if entries else {}),
+        }
+    return kept
+
+
+def _logins_of(store: Json, providers: set[str]) -> Json:
+    """Return the part of an auth profile store that belongs to these providers."""
+    profiles = {
+        name: one
+        for name, one in _members(store.get("profiles")).items()
+        if isinstance(one, dict) and one.get("provider") in providers
+    }
+    if not profiles:
+        return {}
+    order = {name: one for name, one in _members(store.get("order")).items() if name in providers}
+    version = {"version": store["version"]} if isinstance(store.get("version"), int) else {}
+    return {**version, "profiles": profiles, **({"order": order} if order else {})}
+
+
+def _with_env(section: object, kept: Json, is_credential: Callable[[str], bool]) -> Json:
+    """Return the config `kept` with the credentials in the user's section `env`."""
+    env = _members(section)
+    names = {name: value for name, value in env.items() if isinstance(value, str) and is_credential(name)}
+    inner = {name: value for name, value in _members(env.get("vars")).items() if is_credential(name)}
+    whole = {**names, **({"vars": inner} if inner else {})}
+    return {**kept, "env": whole} if whole else kept
+
+
+def _references(value: object) -> Iterator[str]:
+    """Yield the variables that settings refer to: `${NAME}`, or `{"source": "env", "id": "NAME"}`."""
+    match value:
+        case str():
+            yield from (one[1] or one[2] for one in REFERENCE.finditer(value))
+        case {"source": "env", "id": str(name)}:
+            yield name
+        case dict():
+            for one in value.values():
+                yield from _references(one)
+        case list():
+            for one in value:
+                yield from _references(one)
+        case _:
+            pass
+
+
+def _sources(value: object) -> Iterator[str]:
+    """Yield the secret providers that settings refer to: `{"source": …, "provider": NAME, "id": …}`."""
+    match value:
+        case {"source": str(), "provider": str(name), "id": _}:
+            yield name
+        case dict():
+            for one in value.values():
+                yield from _sources(one)
+        case list():
+            for one in value:
+                yield from _sources(one)
+        case _:
+            pass
+
+
+def _members(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Views of runs for a terminal."""

@@ -1,0 +1,111 @@
+"""Print the runs of an output folder as a table."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pinchbench.report.terminal.columns import Cell, Column, aligned
+from pinchbench.report.text import duration, many, plain, price
+from pinchbench.results.run_list import Listed, State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from rich.console import Console
+
+MAX_MODEL = 40  # columns
+MAX_SUITE = 24
+MIN_NAME = 12
+STYLES = {State.COMPLETE: "green", State.UNFINISHED: "yellow", State.INTERRUPTED: "yellow", State.RUNNING: "cyan"}
+# a narrow terminal omits the columns with the highest rank first
+COLUMNS = (
+    Column(name="run"),
+    Column(name="model", least=MIN_NAME),
+    Column(name="date", rank=5),  # the run's id contains it too, in UTC
+    Column(name="suite", least=MIN_NAME, rank=8),
+    Column(name="score", is_right=True),
+    Column(name="interval", rank=3),
+    Column(name="trials", is_right=True, rank=1),
+    Column(name="passed", is_right=True, rank=4),
+    Column(name="excluded", is_right=True, rank=2),
+    Column(name="cost", is_right=True, rank=2),
+    Column(name="time", is_right=True, rank=6),
+    Column(name="openclaw", rank=7),
+    Column(name="state"),
+)
+
+
+def print_history(console: Console, runs: Sequence[Listed], *, timezone: tzinfo | None = None) -> None:
+    """Print one line per run, in the given order; for one that can't be read, the reason.
+
+    `timezone` is that of the dates; None means the machine's own.
+    """
+    head, *lines = aligned(COLUMNS, [_cells(run, timezone) for run in runs if not run.problem], width=console.width)
+    known = iter(lines)
+    shown = [head, *(_unreadable(run) if run.problem else next(known) for run in runs)]
+    # all lines as one text: printing each separately takes rich far longer
+    console.print(Text("\n").join(shown), soft_wrap=True, no_wrap=True)
+
+
+def _unreadable(run: Listed) -> Text:
+    return Text.assemble(f"{plain(run.run)}  ", ("can't be read", "red"), f": {plain(run.problem)}")
+
+
+def _cells(run: Listed, timezone: tzinfo | None) -> list[Cell]:
+    score = run.score
+    texts = (
+        plain(run.run_id),
+        plain(run.model, width=MAX_MODEL),
+        date(run.created_at, timezone),
+        plain(run.suite, width=MAX_SUITE),
+        "–" if score.mean is None else f"{score.mean:.3f}",
+        "" if score.low is None or score.high is None else f"{score.low:.2f}–{score.high:.2f}",
+        str(score.trials) if score.trials == run.planned else f"{score.trials}/{run.planned}",
+        str(run.passed),
+        str(run.without_score or ""),
+        price(run.cost_usd),
+        duration(run.duration_s),
+        plain(run.openclaw),
+    )
+    return [*(Cell(text=text) for text in texts), Cell(text=run.state.value, style=STYLES[run.state])]
+
+
+def date(at: float, timezone: tzinfo | None = None) -> str:
+    """Format seconds since the epoch as a local date and time, to the minute; a dash if out of range."""
+    try:
+        return datetime.fromtimestamp(at, timezone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return "–"
+
+
+def legend(runs: Sequence[Listed]) -> str:
+    """Explain the columns of trials where they differ, and the problems of runs; empty if there is nothing to explain."""
+    lines = []
+    if any(run.without_score for run in runs):
+        lines.append(
+            "trials: those in the score, of those planned; "
+            "excluded: those without a score or with an infrastructure failure."
+        )
+    lines += [
+        f"{plain(run.run_id)}: {many(run.caused_by_agent, 'infrastructure failure')} that the agent may have caused;"
+        f" counted as 0, the score would be {run.score_if_zero:.3f}."
+        for run in runs
+        if run.caused_by_agent and run.score_if_zero is not None
+    ]
+    lines += [
+        f"{plain(run.run_id)}: not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the differences."
+        for run in runs
+        if run.is_altered
+    ]
+    return "\n".join(lines)
+
+
+def no_runs(folder: str, *, model: str) -> str:
+    """Return the message for an empty list."""
+    if model:
+        return f"{plain(folder)} holds no run of a model {plain(model)!r}."
+    return f"{plain(folder)} holds no runs. Name another folder with --output-dir."

@@ -1,0 +1,280 @@
+"""The terminal during a run: a line per slot on a TTY, timestamped lines anywhere else."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import EndOfStream, WouldBlock, create_task_group, move_on_after, to_thread
+from rich.console import Group
+from rich.control import Control
+from rich.live import Live
+from rich.segment import ControlType
+from rich.text import Text
+
+from pinchbench.events import (
+    Event,
+    Notice,
+    OutputLine,
+    PaceChanged,
+    RegradeBegan,
+    RunBegan,
+    SetUpStep,
+    TrialBegan,
+    TrialEnded,
+    TrialGraded,
+    TrialWaits,
+)
+from pinchbench.report.terminal.eta import forecast
+from pinchbench.report.terminal.lines import grade_text, labelled, outcome_text
+from pinchbench.report.terminal.progress import Board, pace_text
+from pinchbench.report.terminal.screen import BETWEEN, Size, screen_rows, totals_parts
+from pinchbench.report.text import duration, many, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+    from rich.console import Console
+
+    from pinchbench.report.terminal.eta import Forecast
+
+REFRESH_S = 0.25
+GATHER_S = 0.05  # too short to notice; agents' output comes in many lines
+TOGETHER = 100  # events, which take the event loop some milliseconds
+FORECAST_S = 3.0  # between two forecasts: each takes some milliseconds of a thread
+FORECAST_SHARE = 0.005  # of the time at most: forecasts for thousands of trials take longer
+TOTALS_S = 60.0  # between two lines of totals without a TTY: keeps a log of hours readable
+LEAST_TOLD_S = 0.1  # a shorter set-up step is not reported
+STARTING = "starting OpenClaw"
+
+
+def can_draw(console: Console, environ: Mapping[str, str]) -> bool:
+    """Whether lines may be redrawn: on a capable terminal, unless NO_COLOR or a CI asks for plain lines."""
+    is_plain = bool(environ.get("NO_COLOR")) or environ.get("CI", "").lower() not in ("", "0", "false")
+    is_able = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
+    return is_able and not is_plain and not console.options.ascii_only
+
+
+def _slot_text(event: TrialBegan | TrialWaits) -> Text:
+    if isinstance(event, TrialWaits):
+        return labelled("waiting", f"{event.key}: {event.text}, next in {math.ceil(event.next_s)} s")
+    again = f", attempt {event.attempt}" if event.attempt > 1 else ""
+    return labelled("started", f"{event.key}{again}")
+
+
+class LiveView:
+    """Shows the events of a run on `console`; pass `watch` to `run_benchmark` as its observer."""
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        is_full: Callable[[], bool] = lambda: False,
+        draws: bool | None = None,
+        quiet: str = STARTING,
+    ) -> None:
+        """`console` writes to stderr: stdout belongs to the result. Nothing is shown while its file `is_full`.
+
+        Without `draws`, each event is a plain line with its time (default: whether `console` is a terminal). `quiet` is
+        shown for an agent that has had no output yet.
+        """
+        self._console = console
+        self._is_full = is_full
+        self._draws = console.is_terminal if draws is None else draws
+        self._quiet = quiet
+        self._left_out = 0
+        self._board = Board()
+        self._forecast: Forecast | None = None
+        self._live: Live | None = None
+        self._drawn: list[Text] = []  # the rows on the screen
+        self._drawn_width = 0
+        self._held: list[Text] | None = None  # lines to write together; None: write each at once
+
+    def catch_up(self, events: Iterable[Event]) -> None:
+        """Apply events from before the view was started: they are counted, but not printed."""
+        for event in events:
+            self._board.take(event, anyio.current_time())
+
+    async def watch(self, events: MemoryObjectReceiveStream[Event]) -> None:
+        """Show events until the stream ends; on a TTY, redraw the slots' lines four times a second.
+
+        On cancellation, the terminal is restored.
+        """
+        if not self._draws:
+            await self._write(events)
+            return
+        with Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
+            self._live = live
+            try:
+                async with create_task_group() as group:
+                    group.start_soon(self._foretell)
+                    await self._draw(events)
+                    group.cancel_scope.cancel()
+            finally:
+                self._heed_size(live)
+                live.update(Text(""), refresh=True)  # one row is cleared correctly, whatever the terminal's state
+                self._live = None
+
+    def say(self, sentence: str) -> None:
+        """Write a line for the user."""
+        self._line(Text(plain(sentence)))
+
+    async def say_totals(self) -> None:
+        """Write a line on the state of the run."""
+        question = self._board.question(anyio.current_time())
+        self._forecast = None if question is None else await to_thread.run_sync(forecast, question)
+        parts = totals_parts(self._board, self._forecast, anyio.current_time())
+        self._line(labelled("so far", BETWEEN.join(map(plain, parts))))
+
+    async def _write(self, events: MemoryObjectReceiveStream[Event]) -> None:
+        """Write a line for each event, and the totals at intervals while the run continues."""
+        due = anyio.current_time() + TOTALS_S
+        heard = False
+        while True:
+            event: Event | None = None
+            try:
+                with move_on_after(max(0.0, due - anyio.current_time())):
+                    event = await events.receive()
+            except EndOfStream:
+                return
+            if event is not None:
+                heard = True
+                self._take(event)
+            if anyio.current_time() >= due:
+                is_set_up = self._board.began is None and self._board.step
+                if heard or self._board.slots or is_set_up:
+                    await self.say_totals()
+                heard = False
+                due = anyio.current_time() + TOTALS_S
+
+    async def _draw(self, events: MemoryObjectReceiveStream[Event]) -> None:
+        drawn = -math.inf
+        while True:
+            event: Event | None = None
+            try:
+                with move_on_after(REFRESH_S):
+                    event = await events.receive()
+            except EndOfStream:
+                return
+            if event is not None:
+                self._take_together(event, events)
+            if time.monotonic() - drawn >= REFRESH_S and not self._is_full() and self._live is not None:
+                drawn = time.monotonic()
+                self._heed_size(self._live)
+                self._redraw(self._live, always=False)
+            if event is not None and not events.statistics().current_buffer_used:
+                await anyio.sleep(GATHER_S)  # more may arrive, to be written together
+
+    def _take_together(self, event: Event, events: MemoryObjectReceiveStream[Event]) -> None:
+        """Apply this event and some that are queued, so that the rows are redrawn once per batch, not per line."""
+        lines: list[Text] = []
+        self._held = lines
+        with suppress(WouldBlock, EndOfStream):
+            self._take(event)
+            for _ in range(TOGETHER - 1):
+                self._take(events.receive_nowait())
+        self._held = None
+        if lines:
+            self._print(Text("\n").join(lines))
+
+    async def _foretell(self) -> None:
+        while True:
+            question = self._board.question(anyio.current_time())
+            # in a thread: the run's event loop must not wait for it
+            began = time.monotonic()
+            self._forecast = None if question is None else await to_thread.run_sync(forecast, question)
+            await anyio.sleep(max(FORECAST_S, (time.monotonic() - began) / FORECAST_SHARE))
+
+    def _redraw(self, live: Live, *, always: bool = True) -> None:
+        rows = self._rows()
+        if always or rows != self._drawn:
+            self._drawn, self._drawn_width = rows, self._console.width
+            live.update(Group(*rows), refresh=True)
+
+    def _heed_size(self, live: Live) -> None:
+        """Clear the drawn rows if the terminal has become narrower: it may have folded them."""
+        size = self._console.size
+        if size.width == self._drawn_width:
+            return
+        if self._drawn and size.width < self._drawn_width:
+            folded = sum(max(1, math.ceil(row.cell_len / max(1, size.width))) for row in self._drawn)
+            beyond = min(folded, size.height) - len(self._drawn)
+            up = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)]
+            if beyond > 0:
+                self._console.control(Control(*up * beyond))
+        self._redraw(live)
+
+    def _take(self, event: Event) -> None:
+        board = self._board
+        board.take(event, anyio.current_time())
+        match event:
+            case RunBegan() | RegradeBegan():
+                self._begin(event)
+            case SetUpStep() | TrialBegan() | TrialWaits():
+                self._say_begun(event)
+            case OutputLine():
+                self._line(Text(f"{plain(str(event.key))} {event.stream}: {plain(event.text)}", style="dim"))
+            case TrialEnded():
+                self._line(outcome_text(event.outcome, retried=event.retried))
+                waiting = board.counts.waiting if not board.slots and not board.ahead else 0
+                if waiting > 1:
+                    self._line(labelled("", f"all agents have ended; {waiting} trials are still being graded"))
+            case TrialGraded():
+                self._line(grade_text(event.grade))
+            case PaceChanged():
+                label = pace_text(event) if event.limit == 0 else "pace"
+                self._line(labelled(label, event.why, style="yellow"))
+            case Notice():
+                self._line(Text(plain(event.text)))
+            case _:
+                pass
+
+    def _say_begun(self, event: SetUpStep | TrialBegan | TrialWaits) -> None:
+        """Write a line on what has started, unless it is drawn while it lasts."""
+        if self._draws:
+            return
+        if not isinstance(event, SetUpStep):
+            self._line(_slot_text(event))
+            return
+        took_s = anyio.current_time() - (self._board.set_up_since or 0.0)
+        so_far = f" ({duration(took_s)} so far)" if took_s >= LEAST_TOLD_S else ""
+        self._line(labelled("set-up", f"{event.text}{so_far}"))
+
+    def _begin(self, event: RunBegan | RegradeBegan) -> None:
+        if isinstance(event, RegradeBegan):
+            self._line(Text(f"{plain(event.run)}: grading {many(event.trials, 'trial')} again"))
+            return
+        trials, slots = many(event.trials, "trial"), many(event.slots, "slot")
+        before = f", {event.done} of them done before" if event.done else ""
+        since = self._board.set_up_since
+        took = f", set up in {duration(anyio.current_time() - since)}" if since is not None else ""
+        self._line(Text(f"{plain(event.model)}: {trials} on {slots}, run {plain(event.run_id)}{before}{took}"))
+
+    def say_left_out(self) -> None:
+        """Report how many lines were dropped, if any."""
+        if self._left_out and not self._is_full():
+            self._print(Text(f"… {self._left_out} lines were not shown", style="dim"))
+            self._left_out = 0
+
+    def _line(self, text: Text) -> None:
+        if self._is_full():  # checked before formatting: keeps a flood of events cheap
+            self._left_out += 1
+            return
+        self.say_left_out()
+        self._print(Text.assemble((time.strftime("%H:%M:%S  "), "dim"), text))
+
+    def _print(self, text: Text) -> None:
+        if self._held is not None:
+            self._held.append(text)
+            return
+        if self._live is not None:
+            self._heed_size(self._live)
+        self._console.print(text if self._draws else Text(text.plain), soft_wrap=True, highlight=False)
+
+    def _rows(self) -> list[Text]:
+        size = Size(width=self._console.width, height=self._console.height)
+        return screen_rows(self._board, self._forecast, anyio.current_time(), size, quiet=self._quiet)

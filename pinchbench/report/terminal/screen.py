@@ -1,0 +1,262 @@
+"""The drawn rows of a run: its slots, its last failures, its totals; never more than fit on the screen (pure)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from pinchbench.report.text import amount, duration, many, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pinchbench.model import TrialKey
+    from pinchbench.report.terminal.eta import Forecast
+    from pinchbench.report.terminal.progress import Board, Failure, Slot
+
+SHOWN_FAILURES = 5
+KEPT_FAILURES = 2  # rows for them even if there are more slots than rows
+MAX_KEY_COLUMNS = 32  # of a trial's name beside its activity
+MAX_LABEL_COLUMNS = 28
+BAR_COLUMNS = 8
+MIN_TEXT_COLUMNS = 16  # for an agent's activity; with less, the bar is omitted first
+NEARLY = 0.8  # of its limit is used up
+# the terminal echoes typed characters, ^C above all, after the last row: that must not wrap to a new row
+ECHO_COLUMNS = 8
+SPARE_COLUMNS = 1
+BETWEEN = " · "
+MINUTE_S, HOUR_S = 60.0, 3600.0
+NO_FORECAST = "time left –"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """The size of a terminal, in columns and rows."""
+
+    width: int
+    height: int
+
+
+def screen_rows(board: Board, forecast: Forecast | None, now: float, size: Size, *, quiet: str = "") -> list[Text]:
+    """Return what is drawn, from the top, one row each, fewer than the terminal has.
+
+    `quiet` is shown for an agent that has had no output yet.
+    """
+    width = max(1, size.width - SPARE_COLUMNS)
+    most = max(1, size.height - 1)
+    totals = list(_packed(totals_parts(board, forecast, now), max(1, size.width - ECHO_COLUMNS)))[:most]
+    left = most - len(totals)
+    failures = list(board.failures.values())[-SHOWN_FAILURES:]
+    for_slots = max(left - min(KEPT_FAILURES, len(failures)), min(left, 1))
+    slots = list(_slot_rows(board, now, width, most=for_slots, quiet=quiet))
+    left -= len(slots)
+    shown = failures[-left:] if left > 0 else []
+    rows = [*slots, *map(_failure_row, shown), *(Text(line) for line in totals)]
+    rows[-1].stylize("bold" if board.has_ended else "")
+    for row in rows:
+        row.truncate(width, overflow="ellipsis")
+        row.no_wrap, row.overflow = True, "ellipsis"
+    return rows
+
+
+def totals_parts(board: Board, forecast: Forecast | None, now: float) -> Iterator[str]:
+    """Yield the state of the run in parts, for any separator."""
+    if board.began is None:
+        yield f"getting ready: {board.step}" if board.step else "getting ready"
+        if board.set_up_since is not None:
+            yield duration(now - board.set_up_since)
+        return
+    if board.only_grades:
+        scores = [one.score for one in board.regraded.values() if one.score is not None]
+        yield f"{len(board.regraded)} of {board.trials} graded again"
+        if scores:
+            yield _mean(sum(scores) / len(scores), len(scores))
+        return
+    if board.pace:
+        yield board.pace
+    yield from _count_parts(board)
+    yield _tokens_part(board)
+    yield from _cost_parts(board)
+    yield _time_part(board, max(0.0, now - board.began))
+    if (board.slots or board.ahead) and not board.has_ended:
+        # a forecast made before the run was paused or stopped is no longer valid
+        yield NO_FORECAST if forecast is None or not board.limit else time_left(forecast)
+
+
+def _count_parts(board: Board) -> Iterator[str]:
+    counts = board.counts
+    before = f" ({board.before} of them before)" if board.before else ""
+    yield f"{counts.done} of {board.trials} done{before}"
+    yield f"{counts.passed} passed"
+    yield f"{counts.failed} failed"
+    others = {
+        "ungraded": counts.ungraded,
+        "excluded (infrastructure)": counts.infrastructure,
+        "being graded": counts.waiting,
+        "prerequisite missing": counts.missing,
+        "interrupted": counts.interrupted,
+        "retried": board.retries,
+    }
+    yield from (f"{number} {words}" for words, number in others.items() if number)
+    if counts.mean is not None:
+        yield _mean(counts.mean, counts.scores)
+
+
+def _tokens_part(board: Board) -> str:
+    """Format what the agents have used; with a limit, which is for everything, including the judge's part."""
+    tokens = board.agents_usage.total_tokens
+    if board.max_tokens is None:
+        return f"{amount(tokens)} tokens"
+    return f"{amount(tokens + board.judge_usage.total_tokens)} of {amount(board.max_tokens)} tokens"
+
+
+def _cost_parts(board: Board) -> Iterator[str]:
+    """Yield the cost in the same way."""
+    agents_usd, judge_usd = board.agents_usage.known_cost_usd, board.judge_usage.cost_usd
+    if agents_usd is None:
+        yield "cost unknown"
+    elif board.max_cost_usd is None:
+        yield f"${agents_usd:.4f}"
+    else:
+        yield f"${agents_usd + judge_usd:.4f} of ${board.max_cost_usd:.2f}"
+    if judge_usd:
+        yield f"judge ${judge_usd:.4f}{'' if board.max_cost_usd is None else ' of it'}"
+
+
+def _time_part(board: Board, elapsed_s: float) -> str:
+    """Format how long this session has taken, with its limit if there is one."""
+    limit = "" if board.max_hours is None else f" of {duration(board.max_hours * HOUR_S)}"
+    return f"{duration(elapsed_s)}{limit}{' since it was resumed' if board.before else ''}"
+
+
+def _mean(mean: float, number: int) -> str:
+    return f"mean score {mean:.2f} of {number}"
+
+
+def time_left(forecast: Forecast) -> str:
+    """Format a forecast, with its bounds: `about 40 min left (32 to 58 min)`."""
+    low, middle, high = (_rounded(one) for one in (forecast.low_s, forecast.median_s, forecast.high_s))
+    unit = high.rpartition(" ")[2]
+    shown = low.removesuffix(f" {unit}") if "h" not in low + high else low  # `32 to 58 min`
+    return f"about {middle} left" if low == high else f"about {middle} left ({shown} to {high})"
+
+
+def _rounded(seconds: float) -> str:
+    """Round seconds to the precision of a forecast."""
+    if seconds < 1.5 * MINUTE_S:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    if seconds < 1.5 * HOUR_S:
+        return f"{round(seconds / MINUTE_S)} min"
+    hours, minutes = divmod(5 * round(seconds / MINUTE_S / 5), 60)
+    return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
+
+
+def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
+    """Join as many parts per row as fit."""
+    row = ""
+    for part in map(plain, parts):
+        longer = f"{row}{BETWEEN}{part}" if row else part
+        if row and cell_len(longer) > width:
+            yield row
+            longer = part
+        row = _cut(longer, width)
+    if row:
+        yield row
+
+
+def _slot_rows(board: Board, now: float, width: int, *, most: int, quiet: str) -> Iterator[Text]:
+    slots = sorted(board.slots.items())
+    if len(slots) > most:
+        shown = max(0, most - 1)
+        hidden = len(slots) - shown
+    else:
+        shown, hidden = len(slots), 0
+    cells = [_Cells(number, slot, now) for number, slot in slots[:shown]]
+    if cells:
+        columns = _Columns(cells, width)
+        yield from (columns.row(one, quiet) for one in cells)
+    if hidden and most:
+        more = "more " if shown else ""
+        yield Text(f"and {many(hidden, f'{more}slot')}" if shown else many(hidden, "slot"), style="dim")
+
+
+class _Cells:
+    """The cells of a slot's row."""
+
+    def __init__(self, number: int, slot: Slot, now: float) -> None:
+        elapsed_s = max(0.0, now - slot.since)
+        self.number = str(number)
+        self.key, self.kept = _name(slot.key, slot.attempt)
+        self.time = f"{elapsed_s:.0f} of {slot.timeout_s:.0f} s"
+        self.tokens = "" if slot.usage is None else amount(slot.usage.total_tokens)
+        self.text = plain(f"{slot.text}{_wait(slot, now)}", width=400)
+        self.is_quiet = slot.usage is None and not slot.text
+        self.share = min(1.0, elapsed_s / slot.timeout_s) if slot.timeout_s > 0 else 1.0
+
+
+def _wait(slot: Slot, now: float) -> str:
+    """Format how long OpenClaw waits until it retries a call; empty if it does not wait."""
+    if slot.next_at is None:
+        return ""
+    left_s = math.ceil(slot.next_at - now)
+    return f", next in {left_s} s" if left_s > 0 else ", waiting for the model"
+
+
+class _Columns:
+    """The widths of the columns of the slots' rows."""
+
+    def __init__(self, cells: list[_Cells], width: int) -> None:
+        self.number = max(len(one.number) for one in cells)
+        self.time = max(len(one.time) for one in cells)
+        self.tokens = max(len(one.tokens) for one in cells)
+        longest = max(cell_len(one.key) for one in cells)
+        room = width - self.number - self.time - self.tokens - 4
+        self.key = max(1, min(longest, MAX_KEY_COLUMNS, room))
+        self.has_bar = room - self.key - BAR_COLUMNS >= MIN_TEXT_COLUMNS
+
+    def row(self, one: _Cells, quiet: str) -> Text:
+        text = Text()
+        text.append(f"{one.number:>{self.number}} ", style="dim")
+        text.append(_fitted(one.key, self.key, one.kept), style="bold")
+        if self.has_bar:
+            full = round(BAR_COLUMNS * one.share)
+            text.append(" ")
+            text.append("━" * full, style="yellow" if one.share >= NEARLY else "green")
+            text.append("─" * (BAR_COLUMNS - full), style="dim")
+        text.append(f" {one.time:>{self.time}}")
+        if self.tokens:
+            text.append(f" {one.tokens:>{self.tokens}}", style="dim")
+        text.append(f" {quiet if one.is_quiet else one.text}", style="dim" if one.is_quiet else "cyan")
+        return text
+
+
+def _failure_row(one: Failure) -> Text:
+    label = _cut(plain(one.label), MAX_LABEL_COLUMNS)
+    text = Text.assemble(("✗ ", "red"), (label, "yellow" if one.is_ours else "red"))
+    name, kept = _name(one.key)
+    text.append(f"  {_cut(name, MAX_KEY_COLUMNS, kept)}")
+    if one.text:
+        text.append(f"  {plain(one.text, width=400)}", style="dim")
+    return text
+
+
+def _name(key: TrialKey, attempt: int = 1) -> tuple[str, int]:
+    """Return a trial's name, and how many characters at its end distinguish it from the task's other trials."""
+    again = f" #{attempt}" if attempt > 1 else ""
+    return plain(f"{key}{again}"), len(f"{key}{again}") - len(key.task_id)
+
+
+def _cut(text: str, width: int, kept: int = 0) -> str:
+    """Truncate text to so many columns, keeping its last `kept` characters if there is room for more than those."""
+    if cell_len(text) <= width:
+        return text
+    end = text[len(text) - kept :] if kept + 1 < width else ""
+    return f"{set_cell_size(text, max(0, width - 1 - len(end)))}…{end}"
+
+
+def _fitted(text: str, width: int, kept: int = 0) -> str:
+    return set_cell_size(_cut(text, width, kept), width)

@@ -1,0 +1,1 @@
+"""Comparing runs with each other (pure)."""

@@ -1,0 +1,337 @@
+"""The sides of a comparison: a run, or all runs of a model, found by name and pooled by task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from math import fsum
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
+from pinchbench.errors import AlteredRunError, ConfigError, ResultsError
+from pinchbench.model import Ending, Reason
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.paths import find_run, runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.paths import RunFiles
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeftOut:
+    """How many trials are excluded from a mean, by reason.
+
+    `possibly_caused_by_agent` are those of `infrastructure` that the agent may have caused.
+    """
+
+    ungraded: int = 0
+    infrastructure: int = 0
+    prerequisite_missing: int = 0
+    not_run: int = 0
+    possibly_caused_by_agent: int = 0
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        """Return the sum of each count."""
+        return LeftOut(
+            ungraded=self.ungraded + other.ungraded,
+            infrastructure=self.infrastructure + other.infrastructure,
+            prerequisite_missing=self.prerequisite_missing + other.prerequisite_missing,
+            not_run=self.not_run + other.not_run,
+            possibly_caused_by_agent=self.possibly_caused_by_agent + other.possibly_caused_by_agent,
+        )
+
+    @property
+    def total(self) -> int:
+        """The sum over all reasons."""
+        return self.ungraded + self.infrastructure + self.prerequisite_missing + self.not_run
+
+    def __bool__(self) -> bool:
+        """Whether any trial was excluded."""
+        return bool(self.total)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What the agents of valid `trials` used, graded or not. Time is the agents' own."""
+
+    trials: int = 0
+    time_s: float = 0.0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        """Return the sum of each amount."""
+        return Spent(
+            trials=self.trials + other.trials,
+            time_s=fsum((self.time_s, other.time_s)),
+            tokens=self.tokens + other.tokens,
+            cost_usd=fsum((self.cost_usd, other.cost_usd)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskTrials:
+    """All trials of one task on one side.
+
+    `version` holds the digests of the task as it was run and as it was graded: scores are comparable only if both are
+    equal.
+    """
+
+    task_id: str
+    category: str
+    version: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    scores: tuple[float, ...] = ()
+    left_out: LeftOut = LeftOut()
+    spent: Spent = Spent()
+
+    @property
+    def mean(self) -> float:
+        """The mean score; there must be a score."""
+        return min(1.0, max(0.0, fsum(self.scores) / len(self.scores)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Side:
+    """One side of a comparison: its runs pooled by task.
+
+    `settings` maps names to the settings of the runs that affect their numbers. `left_aside` are sentences about runs
+    that were not included.
+    """
+
+    label: str
+    model: str
+    runs: tuple[str, ...]
+    tasks: Mapping[str, TaskTrials] = field(repr=False)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    threshold: float = DEFAULT_PASS_THRESHOLD
+    left_aside: tuple[str, ...] = ()
+    unfinished: int = 0
+
+    @property
+    def possibly_caused_by_agent(self) -> int:
+        """How many of its trials failed for infrastructure reasons that the agent may have caused."""
+        return sum(task.left_out.possibly_caused_by_agent for task in self.tasks.values())
+
+    @property
+    def mean_if_zero(self) -> float:
+        """The mean over its tasks if each of those trials had scored 0. There must be one."""
+        scores = [(*task.scores, *[0.0] * task.left_out.possibly_caused_by_agent) for task in self.tasks.values()]
+        means = [fsum(own) / len(own) for own in scores if own]
+        return fsum(means) / len(means)
+
+
+def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Side, ...]:
+    """Find the run or model that each name means, and read it. Blocks, for some 50 microseconds a trial.
+
+    Raises:
+        ConfigError: if there are fewer than two names, or one run would be on two sides.
+        ResultsError: if a name is neither a run nor a model in `output_dir`, or a run can't be read.
+    """
+    if len(names) < 2:  # noqa: PLR2004 - A and B
+        raise ConfigError("A comparison needs at least two runs or models: pinchbench-async compare A B.")
+    sides = []
+    owner: dict[Path, str] = {}
+    for name in names:
+        side, folders = _find(name, output_dir)
+        for folder in folders:
+            if folder in owner:
+                raise ConfigError(
+                    f"The run {folder.name} is part of both {owner[folder]!r} and {name!r}; a run can't be compared with itself."
+                )
+            owner[folder] = name
+        sides.append(side)
+    return _labelled(sides)
+
+
+def _find(name: str, output_dir: Path) -> tuple[Side, list[Path]]:
+    try:
+        files = find_run(name, output_dir)
+    except ResultsError as error:
+        found, damaged = _runs_of_model(name, output_dir)
+        if not found:
+            unread = " ".join(["", *damaged.values()])
+            raise ResultsError(f"{error} Nor has any run a model {name!r}.{unread}") from error
+        return _model_side(name, found, damaged)
+    return side_of([read_run(files)]), [files.folder.resolve()]
+
+
+def _runs_of_model(model: str, output_dir: Path) -> tuple[list[RunFiles], dict[RunFiles, str]]:
+    """Return a model's runs, newest first, and unreadable runs of any model with the reason."""
+    found = []
+    damaged = {}
+    for files in runs_of(output_dir):
+        try:
+            of = read_facts(files.provenance).config.get("model")
+        except ResultsError as error:
+            damaged[files] = str(error)
+            continue
+        if of == model:
+            found.append(files)
+    return found, damaged
+
+
+def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles, str]) -> tuple[Side, list[Path]]:
+    """Pool the newest complete run of a model with all complete ones that have the same settings."""
+    taken: list[PastRun] = []
+    of_model = f"{found[0].name.rpartition('_')[0]}_"  # the prefix of its folders' names
+    left_aside = [
+        f"{files.name} was not taken: {said}" for files, said in damaged.items() if files.name.startswith(of_model)
+    ]
+    for files in found:
+        run = read_run(files)
+        if run.model != model:
+            left_aside.append(f"{files.name} was not taken: it was resumed with another model.")
+        elif not _is_complete(run):
+            left_aside.append(f"{files.name} was not taken: it is not complete.")
+        elif taken and (unlike := _unlike(taken[0], run)):
+            left_aside.append(f"{files.name} was not taken: {unlike}.")
+        else:
+            taken.append(run)
+    if not taken:
+        raise ResultsError(
+            f"No run of {model} is complete; finish one with `pinchbench-async resume`, or name a run instead."
+        )
+    return side_of(taken, label=model, left_aside=tuple(left_aside)), [run.files.folder.resolve() for run in taken]
+
+
+def _is_complete(run: PastRun) -> bool:
+    """Whether each trial has ended by itself. Failed and ungraded ones are excluded from means and listed as usual."""
+    ended = {one.key for one in run.outcomes if one.reason.ending is not Ending.INTERRUPTED}
+    return ended >= set(run.facts.keys)
+
+
+def _unlike(newest: PastRun, run: PastRun) -> str:
+    """Describe how a run's settings differ from the newest one's; other tasks are no difference, as they are paired."""
+    mine, theirs = settings_of(newest), settings_of(run)
+    return ", ".join(
+        f"{name} {theirs[name]} instead of {mine[name]}"
+        for name in mine
+        if name != "suite" and name in theirs and mine[name] != theirs[name]
+    )
+
+
+def _labelled(sides: Sequence[Side]) -> tuple[Side, ...]:
+    """Label each side with its model if that is unique, else with its run."""
+    models = [side.model for side in sides]
+    return tuple(replace(side, label=side.model) if models.count(side.model) == 1 else side for side in sides)
+
+
+def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, ...] = ()) -> Side:
+    """Pool one or more runs of a model by task. The first run determines the versions of the tasks."""
+    by_task: dict[str, TaskTrials] = {}
+    others = []
+    for run in runs:
+        changed = []
+        for task in _tasks_of(run):
+            earlier = by_task.get(task.task_id)
+            if earlier is not None and earlier.version[0] != task.version[0]:
+                changed.append(task.task_id)
+            else:
+                by_task[task.task_id] = task if earlier is None else _pooled(earlier, task)
+        if changed:
+            others.append(f"{run.files.name} had other versions of {', '.join(changed)}, which are not taken.")
+        if run.differences:
+            others.append(str(AlteredRunError.of(run.differences, run=run.files.folder)))
+    return Side(
+        label=label or runs[0].files.name,
+        model=runs[0].model,
+        runs=tuple(run.files.name for run in runs),
+        tasks=by_task,
+        settings=_pooled_settings([settings_of(run) for run in runs]),
+        threshold=runs[0].pass_threshold,
+        left_aside=(*left_aside, *others),
+        unfinished=sum(run.unfinished for run in runs),
+    )
+
+
+def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
+    planned = Counter(key.task_id for key in run.facts.keys)
+    outcomes: dict[str, list[Outcome]] = {task_id: [] for task_id in planned}
+    for outcome in run.outcomes:
+        outcomes[outcome.key.task_id].append(outcome)
+    for task_id, ended in outcomes.items():
+        facts = run.facts.tasks.get(task_id)
+        scores = {one.key: score for one in ended if (score := run.score(one.key)) is not None}
+        counting = [one for one in ended if one.reason.counts]
+        missing = sum(one.reason is Reason.PREREQUISITE_MISSING for one in ended)
+        digest = facts.digest if facts is not None else ""
+        yield TaskTrials(
+            task_id=task_id,
+            category=facts.category if facts is not None else UNKNOWN,
+            version=((digest,), _graded_digests(scores, run.grades, digest)),
+            scores=tuple(scores.values()),
+            left_out=LeftOut(
+                ungraded=len(counting) - len(scores),
+                infrastructure=len(ended) - len(counting) - missing,
+                prerequisite_missing=missing,
+                not_run=planned[task_id] - len(ended),
+                possibly_caused_by_agent=sum(one.key in run.caused_by_agent for one in ended),
+            ),
+            spent=Spent(
+                trials=len(counting),
+                time_s=fsum(one.execution_time_s for one in counting),
+                tokens=sum(one.usage.total_tokens for one in counting),
+                cost_usd=fsum(one.usage.cost_usd for one in counting),
+            ),
+        )
+
+
+def _graded_digests(keys: Iterable[TrialKey], grades: Mapping[TrialKey, Grade], digest: str) -> tuple[str, ...]:
+    return tuple(sorted({grades[key].digest or digest for key in keys}))
+
+
+def _pooled(a: TaskTrials, b: TaskTrials) -> TaskTrials:
+    return replace(
+        a,
+        version=(a.version[0], tuple(sorted({*a.version[1], *b.version[1]}))),
+        scores=a.scores + b.scores,
+        left_out=a.left_out + b.left_out,
+        spent=a.spent + b.spent,
+    )
+
+
+def _pooled_settings(settings: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    names = dict.fromkeys(name for one in settings for name in one)
+    return {name: ", ".join(sorted({one[name] for one in settings if name in one})) for name in names}
+
+
+def settings_of(run: PastRun) -> dict[str, str]:
+    """Describe the settings that affect a run's numbers, besides model and tasks; those its files lack are omitted."""
+    config = run.facts.config
+    told = {
+        "suite": config.get("suite"),
+        "thinking level": config.get("thinking") or "default",
+        "timeout multiplier": config.get("timeout_multiplier"),
+        "isolation": config.get("isolation"),
+        "endpoint": config.get("base_url") or "the provider's",
+        "retries of timeouts": "yes" if config.get("retry_timeouts") else "no",
+        "OpenClaw release": run.facts.versions.get("openclaw"),
+        "judge": _judges(run.facts, run.grades.values()),
+    }
+    return {
+        name: f"{value:g}" if isinstance(value, int | float) else str(value)
+        for name, value in told.items()
+        if value is not None
+    }
+
+
+def _judges(facts: RunFacts, grades: Iterable[Grade]) -> str | None:
+    """Name the judges of the grades that count; None if nothing in the run needed a judge."""
+    asked = {
+        f"{grade.judge.model} (prompt {grade.judge.prompt_version})"
+        for grade in grades
+        if grade.judge is not None and grade.judge.model
+    }
+    if asked:
+        return ", ".join(sorted(asked))
+    is_needed = any(task.grading_type != "automated" for task in facts.tasks.values())
+    return "none" if is_needed else None

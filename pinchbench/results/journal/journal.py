@@ -1,0 +1,258 @@
+"""The journal, the append-only record of a run: a writer that loses nothing and a reader that tolerates any damage."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from anyio import EndOfStream, WouldBlock, to_thread
+
+from pinchbench.errors import AlteredRunError, ResultsError
+from pinchbench.files.flock import is_local
+from pinchbench.files.folders import sync_folder
+from pinchbench.results.journal.chain import Chain, first_link, seal
+from pinchbench.results.journal.lock import LockFile
+from pinchbench.results.journal.records import encode
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, digest_before, read_lines
+from pinchbench.results.run_state import RunState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+    from pinchbench.results.journal.chain import Link
+    from pinchbench.results.journal.records import Record
+
+MAX_GROUP = 4096  # records that one fsync makes durable: with 16 producers at full speed, that costs a few per cent
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class JournalWriter:
+    """Appends records and makes them durable. A context manager that owns the open file; one writer per journal."""
+
+    def __init__(self, path: Path, *, go_on: bool = False, takes_over: bool = False) -> None:
+        """Create the journal, or with `go_on` continue it where it exists: a runner can die before its first record.
+
+        Raises:
+            ResultsError: if it can't be opened, already exists, or another process writes it.
+            AlteredRunError: if its contents were changed.
+        """
+        self._path = path
+        self._refusal = ""  # why writing is refused from now on
+        self._safe = self._end = 0  # bytes acknowledged, and bytes written
+        self._lock = LockFile(path.with_suffix(".lock"), takes_over=takes_over)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (0 if go_on else os.O_EXCL)
+        try:
+            self._fd = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise ResultsError(f"The journal {path} can't be opened: {error.strerror}.") from error
+        try:
+            self._own()
+            try:
+                self._check_place()
+                self._end_torn_line()
+                self._link = self._last_link()
+            except OSError as error:
+                raise self._failure(error) from error
+            sync_folder(path.parent)
+        except BaseException:
+            self._lock.release()
+            os.close(self._fd)
+            raise
+
+    def _own(self) -> None:
+        """Lock the open file: the system releases the lock when this process ends, however it ends.
+
+        If the file system has no locks, use a lock file.
+        """
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ResultsError(f"Another pinchbench-async is writing the run {self._path.parent}.") from error
+        except OSError:
+            self._lock.take()
+        else:
+            # a runner on another host that mounts the same folder without locks
+            self._lock.refuse_others(unseen=is_local(self._fd))
+
+    def _end_torn_line(self) -> None:
+        """End a line that was torn when its writer died, so that the next record starts a new line."""
+        self._end = os.fstat(self._fd).st_size
+        if self._end and os.pread(self._fd, 1, self._end - 1) != b"\n":
+            self._write(b"\n")
+        self._safe = self._end
+
+    def _last_link(self) -> Link:
+        """Return the last link of the file's chain. A journal of an older release has none: the chain begins here."""
+        chain = Chain()
+        if differences := [one.difference for one in read_lines(self._path, chain) if one.difference]:
+            raise AlteredRunError.of(differences, run=self._path.parent)
+        return chain.last or first_link(digest_before(self._path, self._end))
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._refusal = self._refusal or f"The journal {self._path} can't be written: it is closed."
+        self._lock.release()
+        fd, self._fd = self._fd, -1  # the number may soon belong to another file
+        with suppress(OSError):  # everything acknowledged is on the disk
+            os.close(fd)
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write records and return when they are durable and visible to readers. Blocks; costs one `fsync`.
+
+        Raises ResultsError if they can't be written, for example because the disk is full, or if the journal was moved
+        or replaced; what was acknowledged before is safe. From then on nothing more is written, since a later success
+        would hide the gap; nor is an `fsync` retried, since the system may have dropped what it could not write.
+        """
+        if self._refusal:
+            raise ResultsError(self._refusal)
+        lines, link = [], self._link
+        for record in records:
+            line, link = seal(encode(record).removesuffix(b"\n"), link)
+            lines.append(line + b"\n")
+        if any(len(line) > MAX_RECORD_BYTES for line in lines):
+            raise ResultsError(f"A record for the journal {self._path} is longer than {MAX_RECORD_BYTES} bytes.")
+        try:
+            self._check_owner()
+            try:
+                self._write(b"".join(lines))
+                os.fsync(self._fd)
+            except BaseException:
+                self._take_back()
+                raise
+            self._check_place()
+        except OSError as error:
+            failure = self._failure(error)
+            self._refusal = str(failure)
+            raise failure from error
+        except BaseException as error:
+            self._refusal = str(error) or f"The writing of the journal {self._path} was broken off."
+            raise
+        self._safe, self._link = self._end, link
+
+    def _write(self, data: bytes) -> None:
+        """Write all of it; Python itself retries after a signal."""
+        rest = memoryview(data)
+        while rest:
+            written = os.write(self._fd, rest)
+            if not written:
+                raise OSError(errno.EIO, "nothing was taken")
+            rest = rest[written:]
+            self._end += written
+
+    def _take_back(self) -> None:
+        """Truncate what was not acknowledged, unless another process has appended to it. A torn tail is harmless."""
+        with suppress(OSError):
+            if os.fstat(self._fd).st_size == self._end:
+                os.ftruncate(self._fd, self._safe)
+
+    def _check_owner(self) -> None:
+        """Raise ResultsError if another process has written the journal or holds its lock."""
+        if self._lock.is_lost:
+            raise ResultsError(f"Another pinchbench-async has taken over the run {self._path.parent}.")
+        if os.fstat(self._fd).st_size != self._end:
+            raise ResultsError(
+                f"The journal {self._path} was changed by somebody else while it was being written; "
+                "nothing more is written to it."
+            )
+
+    def _check_place(self) -> None:
+        """Raise ResultsError if the path no longer names the open file."""
+        held = os.fstat(self._fd)
+        if not stat.S_ISREG(held.st_mode):
+            raise ResultsError(f"The journal {self._path} is no regular file.")
+        try:
+            named = self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            named = None
+        if not held.st_nlink or named is None or (named.st_dev, named.st_ino) != (held.st_dev, held.st_ino):
+            raise ResultsError(
+                f"The journal {self._path} was deleted, moved or replaced while it was being written; nothing more is "
+                f"written to it. If it was moved, put it back: `pinchbench-async resume {self._path.parent}` goes on."
+            )
+
+    def _failure(self, error: OSError) -> ResultsError:
+        once = "there is space" if error.errno in NO_SPACE else "it can be written"
+        return ResultsError(
+            f"The journal {self._path} can't be written ({error.strerror}); what it held before is safe. "
+            f"`pinchbench-async resume {self._path.parent}` goes on once {once}."
+        )
+
+
+async def write_records(
+    records: MemoryObjectReceiveStream[Record],
+    append: Callable[[Sequence[Record]], None],
+    written: Callable[[Record], None],
+) -> None:
+    """Write all records of the stream until its end; call `written` with each record once it is durable.
+
+    Records that queued up meanwhile are written as one group. Owns the stream. Raises what `append` raises; `append` is
+    a journal's, blocks, and is called in a thread. Run it where no signal cancels it: it ends when the senders have
+    closed.
+    """
+    with records:
+        async for first in records:
+            group = [first]
+            try:
+                while len(group) < MAX_GROUP:
+                    group.append(records.receive_nowait())
+            except (WouldBlock, EndOfStream):
+                pass
+            await to_thread.run_sync(append, group)
+            for record in group:
+                written(record)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Journal:
+    """The contents of a journal: its whole records in order, the resulting state, and a sentence for every other line.
+
+    `differences` lists the lines that were changed or moved. `digests` are those of the chain: the last is the
+    journal's own, and the first covers an older release's records, which have none. They are empty if no line has one.
+    """
+
+    records: tuple[Record, ...]
+    state: RunState
+    problems: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """How many of its records are chained."""
+        return max(0, len(self.digests) - 1)
+
+
+def read_journal(path: Path, *, created_at: float = inf) -> Journal:
+    """Read a journal, in whatever state its writer left it. Blocks.
+
+    A torn last line, any other invalid record and a repeated line are skipped and reported in `problems`; a whole
+    record after a torn one is kept. `created_at` is that of `RunState`. Raises ResultsError if the file can't be read
+    at all.
+    """
+    chain = Chain()
+    lines = list(read_lines(path, chain))
+    records = tuple(record for line in lines for record in line.records)
+    return Journal(
+        records=records,
+        state=RunState.of(records, created_at=created_at),
+        problems=tuple(line.problem for line in lines if line.problem),
+        differences=tuple(line.difference for line in lines if line.difference),
+        digests=tuple(chain.digests),
+    )

@@ -1,0 +1,111 @@
+"""Journal records and their JSON encoding (pure)."""
+
+from __future__ import annotations
+
+import msgspec
+
+# msgspec reads the annotations at run time
+from pinchbench.model import Grade, Outcome, Stop, TrialKey  # noqa: TC001
+from pinchbench.results.manifest import TaskFacts  # noqa: TC001
+
+SCHEMA_VERSION = 1
+
+
+class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag="run_started", tag_field="type"):
+    """The first record of a journal. `run_json` is the SHA-256 of run.json; empty in runs of releases that had none."""
+
+    schema: int = SCHEMA_VERSION
+    run_id: str
+    model: str
+    at: float
+    trials: int
+    run_json: str = ""
+
+
+class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started", tag_field="type"):
+    """A slot started a trial. If no outcome follows, the runner died while the trial ran."""
+
+    key: TrialKey
+    slot: int
+    attempt: int
+    at: float
+
+
+class TrialFinished(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field="type"):
+    """The outcome of an attempt at a trial. `retried`: another attempt was to follow."""
+
+    outcome: Outcome
+    retried: bool = False
+
+
+class GradeGiven(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_field="type"):
+    """A trial was graded. The latest grade of a trial counts; earlier ones are kept."""
+
+    grade: Grade
+
+
+class PaceSet(msgspec.Struct, frozen=True, kw_only=True, tag="pace", tag_field="type"):
+    """How many trials may run at once from now on; 0 while the run is paused, or at `is_end`. `why` is a sentence."""
+
+    at: float
+    limit: int
+    why: str
+    is_end: bool = False
+
+
+class RunFinished(msgspec.Struct, frozen=True, kw_only=True, tag="run_finished", tag_field="type"):
+    """The last record of a runner that ended normally; a run that is resumed afterwards has more.
+
+    `interrupted` names the signal that ended it, if any; `stopped` says why the run ended itself early, and `stop` is
+    the kind of that reason.
+    """
+
+    at: float
+    interrupted: str | None = None
+    stopped: str = ""
+    stop: Stop | None = None
+
+
+class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", tag_field="type"):
+    """A runner continues a run; `trials` are left to run.
+
+    `config` and `versions` hold from here on, as in run.json. `tasks` holds the changed tasks in their present form:
+    earlier attempts at them no longer count. `gone` are the tasks that are no longer in the suite. `changes` describes
+    the differences from the run so far.
+    """
+
+    at: float
+    trials: int
+    config: dict[str, object]
+    versions: dict[str, str]
+    tasks: dict[str, TaskFacts] = {}
+    gone: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+class RegradeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="regrade_started", tag_field="type"):
+    """Trials of a run are regraded; `judge` holds the judge's options by name, None without a judge."""
+
+    at: float
+    trials: int
+    judge: dict[str, object] | None = None
+
+
+Record = RunStarted | RunResumed | TrialStarted | TrialFinished | GradeGiven | PaceSet | RunFinished | RegradeStarted
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Record)
+
+
+def encode(record: Record) -> bytes:
+    """Return a record as one line of JSON, including its newline."""
+    return _encoder.encode(record) + b"\n"
+
+
+def decode(line: bytes) -> Record:
+    """Decode one line. Raises ValueError, with the position, if it is not a whole record of a known kind."""
+    try:
+        record: Record = _decoder.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    return record

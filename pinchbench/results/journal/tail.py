@@ -1,0 +1,191 @@
+"""Follow a run that another process writes: read its journal as it grows and turn the records into events."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
+from pinchbench.errors import ResultsError
+from pinchbench.events import (
+    Notice,
+    PaceChanged,
+    RegradeBegan,
+    RunBegan,
+    TrialAhead,
+    TrialBegan,
+    TrialEnded,
+    TrialGraded,
+)
+from pinchbench.results.journal.records import (
+    GradeGiven,
+    PaceSet,
+    RegradeStarted,
+    RunFinished,
+    RunResumed,
+    TrialFinished,
+    TrialStarted,
+    decode,
+)
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, RUNNERS
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.run_state import RunState, as_resumed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pinchbench.events import Event
+    from pinchbench.model import TrialKey
+    from pinchbench.results.journal.records import Record
+    from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.paths import RunFiles
+
+READ_BYTES = MAX_RECORD_BYTES  # per read
+NO_LIMIT_S = 0.0  # for a task that run.json does not contain
+
+
+class JournalTail:
+    """Reads what was appended to a growing journal since the last read. Changes nothing and keeps no file open."""
+
+    def __init__(self, path: Path) -> None:
+        """Create a tail at the start of the file; nothing is read yet."""
+        self._path = path
+        self._at = 0
+        self._seen: set[int] = set()  # lines since a runner started, as in `read_lines`
+
+    def read(self) -> list[Record]:
+        """Return whole records that were appended, perhaps not all of them; empty if there are none. Blocks.
+
+        Invalid records are skipped: `read_journal` reports them later. Raises ResultsError if the file can't be read.
+        """
+        try:
+            with self._path.open("rb") as file:
+                size = file.seek(0, 2)
+                # a writer whose disk is full truncates what it has not acknowledged; events already emitted for it are
+                # not withdrawn
+                self._at = min(self._at, size)
+                file.seek(self._at)
+                data = file.read(READ_BYTES)
+        except OSError as error:
+            raise ResultsError(f"The journal {self._path} can't be read: {error.strerror}.") from error
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) == READ_BYTES:
+            end = len(data)  # too long for a record: reading continues after its end
+        self._at += end
+        return list(self._records(data[:end]))
+
+    def _records(self, data: bytes) -> Iterator[Record]:
+        for line in data.split(b"\n"):
+            whole = line.strip(b"\0")
+            if not whole:
+                continue
+            with suppress(ValueError):  # torn, or written by another release
+                record = decode(whole)
+                if type(record) in RUNNERS:
+                    self._seen.clear()
+                if hash(whole) not in self._seen:
+                    self._seen.add(hash(whole))
+                    yield record
+
+
+class FollowedRun:
+    """The events of a run that another process executes, read from its files."""
+
+    def __init__(self, files: RunFiles) -> None:
+        """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
+        self._tail = JournalTail(files.journal)
+        self._retelling = Retelling(read_facts(files.provenance), files)
+        self._has_begun = False
+
+    @property
+    def facts(self) -> RunFacts:
+        """The facts of the run, including resumptions read so far."""
+        return self._retelling.facts
+
+    def read(self) -> list[Event]:
+        """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
+        now = time.time()
+        events: list[Event] = [] if self._has_begun else [self._retelling.begin(now)]
+        self._has_begun = True
+        while records := self._tail.read():
+            for record in records:
+                events += self._retelling.tell(record, now)
+        return events
+
+
+class Retelling:
+    """Converts records to the events that the runner emitted when it wrote them (pure).
+
+    Running agents write nothing to the journal: their activity and usage are known only when they end.
+    """
+
+    def __init__(self, facts: RunFacts, files: RunFiles) -> None:
+        """Initialise from the facts in run.json."""
+        self.facts = facts
+        self._files = files
+        self._state = RunState()
+
+    def begin(self, now: float) -> RunBegan:
+        """Return how the run began, or was resumed, and what is left of it. `now` is in seconds since the epoch."""
+        return self._began(self.facts.created_at, now)
+
+    def tell(self, record: Record, now: float) -> Iterator[Event]:
+        """Yield the events of a record that was just read."""
+        self._state.apply(record)
+        match record:
+            case TrialStarted(key=key, slot=slot, attempt=attempt, at=at):
+                ago_s = max(0.0, now - at)
+                yield TrialBegan(slot=slot, key=key, timeout_s=self._limit_s(key), attempt=attempt, ago_s=ago_s)
+            case TrialFinished(outcome=outcome, retried=retried):
+                yield TrialEnded(outcome=outcome, retried=retried)
+            case GradeGiven(grade=grade):
+                yield TrialGraded(grade=grade)
+            case PaceSet(limit=limit, why=why, is_end=is_end):
+                yield PaceChanged(limit=limit, why=why, is_end=is_end)
+            case RunResumed(at=at):
+                self.facts = as_resumed(self.facts, [record])
+                yield self._began(at, now)
+            case RegradeStarted(trials=trials):
+                yield RegradeBegan(run=self._files.name, trials=trials)
+            case RunFinished(interrupted=str(signal)):
+                yield Notice(text=f"{signal} has ended the run.")
+            case _:
+                return
+
+    def _began(self, at: float, now: float) -> RunBegan:
+        gone = self._state.gone
+        planned = [key for key in self.facts.keys if key.task_id not in gone]
+        left = self._state.left(planned).keys
+        ahead = [TrialAhead(key=key, timeout_s=self._limit_s(key)) for key in left]
+        # approximately the runner's order: by repetition, then the longest first
+        ahead.sort(key=lambda one: (one.key.repetition, -one.timeout_s))
+        config = self.facts.config
+        return RunBegan(
+            run_id=self.facts.run_id,
+            model=str(config.get("model")),
+            trials=len(planned),
+            slots=min(_whole(config, "concurrency"), max(1, len(ahead))),
+            folder=self._files.folder,
+            ahead=tuple(ahead),
+            pass_threshold=_number(config, "pass_threshold") or DEFAULT_PASS_THRESHOLD,
+            max_cost_usd=_number(config, "max_cost"),
+            max_tokens=None if (tokens := _number(config, "max_tokens")) is None else int(tokens),
+            max_hours=_number(config, "max_hours"),
+            ago_s=max(0.0, now - at),
+        )
+
+    def _limit_s(self, key: TrialKey) -> float:
+        task = self.facts.tasks.get(key.task_id)
+        return NO_LIMIT_S if task is None else task.timeout_s
+
+
+def _number(config: Mapping[str, object], name: str) -> float | None:
+    value = config.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _whole(config: Mapping[str, object], name: str) -> int:
+    value = config.get(name)
+    return max(1, value) if isinstance(value, int) else 1

@@ -1,0 +1,98 @@
+"""run.json: a run's settings, versions and tasks, written once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from pinchbench.errors import ResultsError
+from pinchbench.model import GradingType, TrialKey
+
+
+class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as it was run. `timeout_s` is its limit, including the multiplier."""
+
+    digest: str
+    category: str
+    grading_type: GradingType
+    timeout_s: float
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The types of those options of a run that its readers use; `resume` checks the others."""
+
+    model: str
+    suite: str = ""
+    pass_threshold: float = 0.0
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_hours: float | None = None
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of a run and what ran it. Holds no keys.
+
+    `config` holds the options by name, `versions` the releases of all programs involved, `tasks` the tasks by id,
+    `plan` every trial in order as id and repetition. `timezone` is the agents' (a value for `TZ`, empty if unknown).
+    `created_at` is in seconds since the epoch (UTC).
+    """
+
+    run_id: str
+    created_at: float
+    config: dict[str, object]
+    versions: dict[str, str]
+    containment: str
+    agents: list[str]
+    suite: dict[str, object]
+    tasks: dict[str, TaskFacts]
+    plan: list[tuple[str, int]]
+    timezone: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the fields that locate other files; a ValueError's message becomes part of `read_facts`' error."""
+        if Path(self.run_id).name != self.run_id or self.run_id in ("", ".."):
+            raise ValueError("its run_id is no name")
+        if not isinstance(folder := self.suite.get("folder"), str) or not folder:
+            raise ValueError("it does not say where its suite is")
+        try:
+            msgspec.convert(self.config, _Settings)
+        except msgspec.ValidationError as error:
+            said = str(error) if "`$" in str(error) else f"{error} - at `$`"
+            raise ValueError(said.replace("`$", "`$.config")) from error
+
+    @property
+    def keys(self) -> tuple[TrialKey, ...]:
+        """The trials of the plan, in order."""
+        return tuple(TrialKey(task_id=task_id, repetition=repetition) for task_id, repetition in self.plan)
+
+
+def read_facts(path: Path) -> RunFacts:
+    """Read a run.json; keys of other releases are ignored. Blocks.
+
+    Raises ResultsError if it is not a valid run.json, naming the line.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
+    try:
+        return msgspec.json.decode(data, type=RunFacts)
+    except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
+        what = f"{_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
+        raise ResultsError(
+            f"{path}{what}. This file is written once, when a run begins, and describes the run: put back a copy of it,"
+            f" or remove the run with `pinchbench-async clean {path.parent}`."
+        ) from error
+
+
+def _place(data: bytes, said: str) -> str:
+    """Return the line at which the decoder failed; empty if its message names a key."""
+    if "truncated" in said:
+        before = data.rstrip()
+    elif at := re.search(r"\(byte (\d+)\)", said):
+        before = data[: int(at[1])]
+    else:
+        return ""
+    return f":{before.count(10) + 1}"

@@ -1,0 +1,152 @@
+"""The files of a run: their paths, and how derived ones are written."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.defaults import DEFAULT_OUTPUT_DIR
+from pinchbench.errors import ResultsError
+from pinchbench.files.folders import folder_error, make_private, refuse_planted, replaced_file, sync_folder
+
+if TYPE_CHECKING:
+    from pinchbench.model import TrialKey
+
+
+RUN_JSON = "run.json"
+JOURNAL = "journal.jsonl"
+NAMED_RUNS = 5  # how many an error lists
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFiles:
+    """The paths of one run in an output folder."""
+
+    output_dir: Path
+    name: str
+
+    @property
+    def aggregate(self) -> Path:
+        """`{model_slug}_{run_id}.json`."""
+        return self.output_dir / f"{self.name}.json"
+
+    @property
+    def folder(self) -> Path:
+        """`{model_slug}_{run_id}/`."""
+        return self.output_dir / self.name
+
+    @property
+    def argument(self) -> str:
+        """The run's name on a command line, quoted for a shell: its id if that is sufficient, else its folder."""
+        elsewhere = self.output_dir.absolute() != DEFAULT_OUTPUT_DIR.absolute()
+        return shlex.quote(str(self.folder)) if elsewhere else _run_id(self.name)
+
+    @property
+    def journal(self) -> Path:
+        """The append-only journal."""
+        return self.folder / JOURNAL
+
+    @property
+    def provenance(self) -> Path:
+        """run.json: what was asked for and what ran it."""
+        return self.folder / RUN_JSON
+
+    def trial(self, key: TrialKey, attempt: int = 1) -> Path:
+        """Return the folder of the evidence of one attempt at a trial."""
+        again = f".attempt{attempt}" if attempt > 1 else ""
+        return self.folder / "trials" / key.task_id / f"{key.repetition}{again}"
+
+
+def create_run(output_dir: Path, name: str) -> RunFiles:
+    """Create the folder of a new run, private to the user. Blocks.
+
+    Raises ResultsError if it can't be created, already exists, or would be behind a link of another user. In that case
+    nothing of the run is left behind.
+    """
+    files = RunFiles(output_dir=output_dir, name=name)
+    try:
+        refuse_planted(output_dir, option="--output-dir")  # before, so that nothing is created behind a link
+        output_dir.mkdir(parents=True, exist_ok=True)
+        refuse_planted(output_dir, option="--output-dir")  # and after: from now on no other user can put a link there
+        make_private(files.folder)
+        try:
+            make_private(files.folder / "trials")
+        except OSError:
+            files.folder.rmdir()
+            raise
+    except OSError as error:
+        raise folder_error(files.folder, error, option="--output-dir") from error
+    for folder in (files.folder, output_dir, output_dir.parent):
+        sync_folder(folder)
+    return files
+
+
+def runs_of(output_dir: Path) -> tuple[RunFiles, ...]:
+    """Return the runs of an output folder, newest first by id. Blocks."""
+    names = sorted(_names(output_dir), key=_run_id, reverse=True)
+    return tuple(RunFiles(output_dir=output_dir, name=name) for name in names)
+
+
+def _names(output_dir: Path) -> list[str]:
+    return sorted(found.parent.name for found in output_dir.glob(f"*/{RUN_JSON}"))
+
+
+def _run_id(name: str) -> str:
+    return name.rpartition("_")[2]
+
+
+def find_run(name: str, output_dir: Path) -> RunFiles:
+    """Find a run by its folder, its aggregate, its name or its id. Blocks.
+
+    Raises ResultsError, listing the newest runs of the output folder, if there is none or more than one.
+    """
+    path = Path(name)
+    try:
+        beside = [path.with_suffix("")] if path.suffix == ".json" else []  # the folder of this aggregate
+        within = [path.parent] if path.is_file() else []
+        for folder in (path, *beside, *within):
+            if (folder / RUN_JSON).is_file():
+                found = folder.resolve()
+                return RunFiles(output_dir=found.parent, name=found.name)
+        if path.exists():
+            raise ResultsError(f"{path} is no run: there is no {RUN_JSON}.")
+    except OSError as error:
+        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
+    runs = _names(output_dir)
+    fitting = [run for run in runs if run == name or run.endswith(f"_{name}")]
+    if len(fitting) > 1:
+        raise ResultsError(f"{output_dir} has more than one run {name!r}: {', '.join(fitting)}.")
+    if not fitting:
+        no_file = f"There is no file or folder {name}. " if os.sep in name or path.suffix else ""
+        if not output_dir.is_dir():
+            raise ResultsError(f"{no_file}{no_folder(output_dir)}")
+        newest = sorted(runs, key=_run_id)[-NAMED_RUNS:]
+        known = f"The newest runs: {', '.join(newest)}." if newest else "It holds no runs."
+        raise ResultsError(f"{no_file}{output_dir} has no run {name!r}. {known}")
+    return RunFiles(output_dir=output_dir, name=fitting[0])
+
+
+def no_folder(output_dir: Path) -> str:
+    """Return the error message for a missing output folder."""
+    return (
+        f"{output_dir} is not a folder, so no run can be found in it. Go to where you made your runs, or name their "
+        "folder with --output-dir."
+    )
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write JSON atomically: a reader sees the old file or the complete new one, even after a crash. Blocks.
+
+    A link at the path is replaced, not followed. Raises ResultsError if the file can't be written.
+    """
+    data = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    try:
+        with replaced_file(path, mode=0o666) as file:
+            file.write(data + b"\n")
+    except OSError as error:
+        raise ResultsError(f"{path} can't be written: {error.strerror}.") from error

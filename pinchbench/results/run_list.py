@@ -1,0 +1,195 @@
+"""The runs of an output folder in brief, as `history` lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.errors import ResultsError
+from pinchbench.results.altered import changed_result
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.lock import is_written
+from pinchbench.results.manifest import RunFacts, read_facts
+from pinchbench.results.paths import runs_of
+from pinchbench.results.result_json import LeftOut
+from pinchbench.results.statistics import ROUNDING, Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.results.result_json import Aggregate
+
+PAUSE_S = 600.0  # between two trials: a longer pause was a night's or a resumption's, not the run's own set-up
+
+
+class State(StrEnum):
+    """The state of a run."""
+
+    COMPLETE = "complete"
+    UNFINISHED = "unfinished"
+    INTERRUPTED = "interrupted"
+    RUNNING = "running"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """A run in brief. For an unreadable one, only `run_id`, `run` and `problem` are known.
+
+    Attributes:
+        run: the name of its folder.
+        created_at: in seconds since the epoch (UTC).
+        score: as in the result file.
+        planned: how many trials were planned; each is in the score or counted in `left_out`, by reason.
+        passed: how many trials in `score` reach `pass_threshold`.
+        caused_by_agent: how many of the infrastructure failures in `left_out` the agent may have caused; with these as
+            0 the mean would be `score_if_zero`.
+        cost_usd: the agents' cost, as `tokens` are theirs, and `judge_cost_usd` the judge's; None if unknown.
+        agents_s: the sum of the agents' own times.
+        duration_s: how long the run was active, without pauses of ten minutes and more.
+        stopped: why the run ended itself early.
+        is_altered: whether the journal, run.json or the result file was changed.
+    """
+
+    run_id: str
+    run: str
+    state: State = State.UNREADABLE
+    model: str = ""
+    suite: str = ""
+    created_at: float = 0.0
+    score: Estimate = Estimate(mean=None, low=None, high=None, tasks=0, trials=0)  # noqa: RUF009 - frozen
+    planned: int = 0
+    passed: int = 0
+    pass_threshold: float = 0.0
+    left_out: LeftOut | None = None
+    caused_by_agent: int = 0
+    score_if_zero: float | None = None
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    judge_cost_usd: float | None = None
+    agents_s: float = 0.0
+    duration_s: float = 0.0
+    openclaw: str = ""
+    stopped: str = ""
+    is_altered: bool = False
+    problem: str = ""
+
+    @property
+    def without_score(self) -> int:
+        """How many of the planned trials have no score, or failed for infrastructure reasons."""
+        return self.left_out.total if self.left_out is not None else 0
+
+
+def past_runs(output_dir: Path, *, model: str = "") -> tuple[Listed, ...]:
+    """Return the runs of an output folder, newest first. Blocks, in proportion to their trials.
+
+    `model` selects the runs of that model, or, if there are none, those whose model contains the text, ignoring case. A
+    run that can't be read is listed with its `problem` and selected by the name of its folder.
+    """
+    found = [(files, _read_facts(files)) for files in runs_of(output_dir)]
+    models = {str(facts.config["model"]) for _, facts in found if isinstance(facts, RunFacts)}
+    if model:
+        found = [(files, facts) for files, facts in found if _is_chosen(files, facts, model, exactly=model in models)]
+    return tuple(_listed(files, facts) for files, facts in found)
+
+
+def _is_chosen(files: RunFiles, facts: RunFacts | str, model: str, *, exactly: bool) -> bool:
+    if isinstance(facts, str):
+        return model.replace("/", "-").casefold() in files.name.casefold()
+    own = str(facts.config["model"])
+    return own == model if exactly else model.casefold() in own.casefold()
+
+
+def _read_facts(files: RunFiles) -> RunFacts | str:
+    """Read a run.json, or return why it can't be read."""
+    try:
+        return read_facts(files.provenance)
+    except ResultsError as error:
+        return str(error)
+
+
+def _listed(files: RunFiles, facts: RunFacts | str) -> Listed:
+    """Return a run in brief, from its journal: only that contains a resumption's changes, and only it is chained."""
+    if isinstance(facts, str):
+        return _unreadable(files, facts)
+    try:
+        is_running = is_written(files.journal)
+        run = read_run(files)
+        differs = run.differences or any(not is_running for _ in changed_result(files, run.journal, run.data))
+        listed = _in_short(run, is_running=is_running)
+    except ResultsError as error:
+        return _unreadable(files, str(error))
+    except OSError as error:
+        return _unreadable(files, f"{files.journal} can't be read: {error.strerror}.")
+    except (ValueError, ArithmeticError) as error:
+        return _unreadable(files, f"{files.folder} holds numbers that make no result: {error}.")
+    return replace(listed, is_altered=bool(differs))
+
+
+def _unreadable(files: RunFiles, problem: str) -> Listed:
+    return Listed(run_id=files.name.rpartition("_")[2], run=files.name, problem=problem)
+
+
+def _in_short(run: PastRun, *, is_running: bool) -> Listed:
+    data = run.data
+    trials = data.trials
+    took_s = at_work_s((trial.started_at, trial.ended_at) for trial in trials)
+    judge_usd = data.judge.cost_usd if data.judge is not None else None
+    if not all(map(isfinite, (took_s, data.execution_time, data.usage.cost_usd, judge_usd or 0.0))):
+        raise ValueError("a time or a cost is beyond all bounds")
+    needed = data.passing.threshold - ROUNDING
+    return Listed(
+        run_id=run.facts.run_id,
+        run=run.files.name,
+        state=_state(data, unfinished=run.unfinished, is_running=is_running),
+        model=data.model,
+        suite=data.suite or "",
+        created_at=run.facts.created_at,
+        score=data.score,
+        planned=data.counts.planned,
+        passed=sum(trial.score is not None and trial.score >= needed for trial in trials),
+        pass_threshold=data.passing.threshold,
+        left_out=LeftOut(**{name: getattr(data.left_out, name) for name in LeftOut.__struct_fields__}),
+        caused_by_agent=len(data.possibly_caused_by_agent.trials),
+        score_if_zero=data.possibly_caused_by_agent.score_if_zero,
+        tokens=data.usage.total_tokens,
+        cost_usd=data.usage.known_cost_usd,
+        judge_cost_usd=judge_usd,
+        agents_s=data.execution_time,
+        duration_s=took_s,
+        openclaw=run.facts.versions.get("openclaw", ""),
+        stopped=data.stopped,
+    )
+
+
+def _state(data: Aggregate, *, unfinished: int, is_running: bool) -> State:
+    if is_running:
+        return State.RUNNING
+    if not unfinished:
+        return State.COMPLETE
+    return State.INTERRUPTED if data.interrupted else State.UNFINISHED
+
+
+def at_work_s(spans: Iterable[tuple[float, float]]) -> float:
+    """Return how long at least one of these time spans lasted, including breaks shorter than `PAUSE_S`."""
+    total = 0.0
+    end = float("-inf")
+    for begin, until in sorted(spans):
+        if until <= end:
+            continue
+        total += until - (end if begin - end < PAUSE_S else begin)
+        end = until
+    return total
+
+
+def records(runs: Sequence[Listed]) -> list[dict[str, object]]:
+    """Return the runs as JSON values: exactly the fields of `Listed`."""
+    built: list[dict[str, object]] = msgspec.to_builtins(list(runs))
+    return built

@@ -1,1 +1,0 @@
-"""`doctor`: everything that a run needs, looked at before it is needed."""

@@ -1,0 +1,1 @@
+"""Which trial starts when, and when a run stops (pure)."""

@@ -1,0 +1,155 @@
+"""Whether going on makes sense: a run whose trials fail alike is paused, tried with one trial, and given up (pure)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pinchbench.model import Ending, Reason
+from pinchbench.runner.scheduling.diagnosis import SANITY_TASKS, Cause, cause_of, diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinchbench.model import Outcome, TrialKey
+
+FIRST = 3  # that fail alike at the very start: nothing has worked yet, so little is needed to doubt that it will
+ROW = 5  # that fail alike in a row once something has worked: a few hard tasks next to each other are no outage
+ROW_TRIALS = 3  # that such a row is made of: one trial that is retried several times may be broken by itself
+AT_ONCE = frozenset({Reason.PROVIDER_ERROR, Reason.COMMAND_NOT_FOUND})  # these are alike for every trial there is
+PAUSES = (
+    1,
+    4,
+    16,
+    64,
+)  # in delays. With 10 s that is 14 minutes in all: longer than most outages that pass by themselves
+PAUSES_AT_START = 2  # where nothing has worked yet, a wrong address is as likely as an outage
+SHORT_PAUSE = 0.5  # in delays, where somebody has to do something: one more look, as a provider may err as well
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pause:
+    """No new attempt before `until` (monotonic seconds), and then one alone, the probe. `why` is for the user."""
+
+    until: float
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GiveUp:
+    """The run would measure nothing: its trials fail for infrastructure reasons. `why` is for the user."""
+
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recovered:
+    """Things work again. `why` is for the user."""
+
+    why: str
+
+
+class Breaker:
+    """A circuit breaker over the ends of attempts. Times are monotonic seconds."""
+
+    def __init__(self, *, enabled: bool, delay_s: float, jitter: Callable[[], float], works: bool = False) -> None:
+        """Pauses are multiples of `delay_s` seconds, times what `jitter` gives (0.5 to 1.5).
+
+        `works`: an attempt of this run has said something about the model before, in an earlier session.
+        """
+        self._enabled = enabled
+        self._delay_s = delay_s
+        self._jitter = jitter
+        self._works = works
+        self._state: Literal["closed", "paused", "probing"] = "closed"
+        self._resume_at = -math.inf
+        self._why = ""
+        self._given_up = False
+        self._pauses = 0  # since it was closed
+        self._ended = 0  # attempts that ended by themselves
+        self._row: list[TrialKey] = []  # the last ones that ended as infrastructure for the same cause
+        self._row_cause = ""
+
+    @property
+    def state(self) -> Literal["closed", "paused", "probing"]:
+        """`closed`: go on; `paused`: nothing starts before `resume_at`, then the probe; `probing`: the probe runs."""
+        return self._state
+
+    @property
+    def resume_at(self) -> float:
+        """When the probe may start: `-math.inf` while closed, `math.inf` once the run was given up."""
+        return self._resume_at
+
+    @property
+    def why(self) -> str:
+        """The diagnosis of the last failure that opened it or kept it open; empty while closed."""
+        return self._why
+
+    @property
+    def works(self) -> bool:
+        """Whether an attempt of the run has said something about the model."""
+        return self._works
+
+    def probing(self) -> None:
+        """Note that the probe has started. Only called while paused."""
+        self._state = "probing"
+
+    def ended(self, outcome: Outcome, now: float, *, is_probe: bool) -> Pause | GiveUp | Recovered | None:
+        """Take the end of an attempt, and say what changes: None where nothing does."""
+        if not self._enabled or self._given_up:
+            return None
+        is_told = outcome.reason.ending is not Ending.INTERRUPTED and outcome.asleep_s == 0
+        if self._state == "probing" and is_probe and not is_told:
+            self._state, self._resume_at = "paused", now  # it has told nothing: another one has to
+        if not is_told:
+            return None
+        if outcome.reason.counts:
+            return self._counted(outcome)
+        if self._state == "closed":
+            return self._open(outcome, now) if self._is_too_much(outcome) else None
+        return self._open(outcome, now) if self._state == "probing" and is_probe else None
+
+    def _counted(self, outcome: Outcome) -> Recovered | None:
+        was_open = self._state != "closed"
+        self._works = True
+        self._state, self._resume_at, self._why = "closed", -math.inf, ""
+        self._pauses = 0
+        self._row = []
+        return Recovered(why=f"{outcome.key} ran to an end of its own: the run goes on.") if was_open else None
+
+    def _is_too_much(self, outcome: Outcome) -> bool:
+        cause = cause_of(outcome)
+        self._ended += 1
+        self._row = [*(self._row if cause.name == self._row_cause else ()), outcome.key]
+        self._row_cause = cause.name
+        if not self._works:
+            is_for_all = outcome.key.task_id in SANITY_TASKS or (outcome.reason in AT_ONCE and not cause.passes)
+            if is_for_all or len(self._row) == self._ended == FIRST:
+                return True
+        return len(self._row) >= ROW and len(set(self._row)) >= ROW_TRIALS
+
+    def _open(self, outcome: Outcome, now: float) -> Pause | GiveUp:
+        cause = cause_of(outcome)
+        self._why = diagnose(outcome)
+        pause_s = self._next_pause_s(cause)
+        if pause_s is None:
+            self._given_up = True
+            self._state, self._resume_at = "paused", math.inf
+            tries = "one more try" if self._pauses == 1 else f"{self._pauses} more tries"
+            why = f"{self._why} The run was stopped after {tries} in vain; `--no-fail-fast` goes on all the same."
+            return GiveUp(why=why)
+        how = "is paused" if self._pauses == 0 else "stays paused"
+        self._pauses += 1
+        self._state, self._resume_at = "paused", now + pause_s
+        return Pause(
+            until=self._resume_at,
+            why=f"{self._why} The run {how}; one trial will be tried in {math.ceil(pause_s)} s.",
+        )
+
+    def _next_pause_s(self, cause: Cause) -> float | None:
+        if not cause.passes:
+            return self._delay_s * SHORT_PAUSE if self._pauses == 0 else None
+        if self._pauses == (len(PAUSES) if self._works else PAUSES_AT_START):
+            return None
+        return self._delay_s * PAUSES[self._pauses] * self._jitter()

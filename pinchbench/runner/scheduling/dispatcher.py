@@ -1,0 +1,217 @@
+"""What runs next, and what follows from an attempt's end: as retries, the provider and the budget allow (pure)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinchbench.model import Attempt, Ending, Stop
+from pinchbench.runner.scheduling.circuit_breaker import GiveUp, Pause, Recovered
+from pinchbench.runner.scheduling.diagnosis import is_busy
+
+if TYPE_CHECKING:
+    from pinchbench.model import Grade, Outcome, TrialKey, Usage
+    from pinchbench.runner.scheduling.budget import Budget
+    from pinchbench.runner.scheduling.circuit_breaker import Breaker
+    from pinchbench.runner.scheduling.queue import Schedule
+    from pinchbench.runner.scheduling.rate_limit import Throttle
+
+BUSY = (
+    "The provider has too many requests: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
+)
+LATE_PROBE = (
+    "The trial that shows whether things work again waits until another one has ended: what runs may use up the budget."
+)
+BETTER = "The provider keeps up: {limit} of {most} trials at once."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How many trials may run at once from now on; 0 in a pause and, with `is_end`, for good. `why` is for the user."""
+
+    limit: int
+    why: str
+    is_end: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What the caller has to do.
+
+    `retried`: another attempt at the trial follows. `paces` are to be recorded in this order, `notices` are sentences
+    for the user that change nothing. `ends_agents`: the agents that run are to be stopped, for a limit is reached.
+    """
+
+    retried: bool = False
+    paces: tuple[Pace, ...] = ()
+    notices: tuple[str, ...] = ()
+    ends_agents: bool = False
+
+
+class Dispatcher:
+    """Decides which attempt is made when, and learns from what becomes of it. Times are monotonic seconds.
+
+    `schedule` knows which attempt, `throttle` how many at once, `breaker` whether going on makes sense, and `budget`
+    whether it is paid for. `stopped` is a sentence once the run has ended itself, and `stop` says of which kind that
+    was. Nothing is done here: every call returns a `Decision`.
+    """
+
+    def __init__(self, *, schedule: Schedule, throttle: Throttle, breaker: Breaker, budget: Budget) -> None:
+        """All four are this dispatcher's own from now on."""
+        self._schedule = schedule
+        self._throttle = throttle
+        self._breaker = breaker
+        self._budget = budget
+        self._running: dict[TrialKey, float] = {}  # since when
+        self._told: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
+        self._probe: TrialKey | None = None
+        self._late_probe = -math.inf  # when it was due, as soon as the user knows that it waits
+        self._paces: list[Pace] = []  # these three: what the call that runs has decided so far
+        self._notices: list[str] = []
+        self._ends_agents = False
+        self.stopped = ""
+        self.stop: Stop | None = None
+
+    @property
+    def deadline(self) -> float:
+        """When `expired` is to be called; `math.inf` for never."""
+        return self._budget.deadline
+
+    def next(self, now: float) -> tuple[Attempt | float | None, Decision]:
+        """An attempt to make now, a time to ask again (or earlier, when anything has ended), or None: none will come."""
+        answer = None if self.stopped else self._next(now)
+        return answer, self._decided()
+
+    def ended(self, attempt: Attempt, outcome: Outcome, now: float) -> Decision:
+        """Take the end of an attempt that `next` gave out."""
+        began = self._running.pop(attempt.key, now)
+        is_probe = self._probe == attempt.key
+        if is_probe:
+            self._probe = None
+        is_spared = is_probe and outcome.reason.ending is Ending.INFRASTRUCTURE
+        retried = self._schedule.ended(attempt, outcome, now, is_spared=is_spared)
+        # what was reported while it ran is long over, and cuts no second time
+        told = self._told.pop(attempt.key, 0)
+        if outcome.rate_limits > told or (outcome.rate_limits == 0 and is_busy(outcome)):
+            self._limited(began, now)
+        elif self._has_passed(outcome) and self._throttle.passed() and self._breaker.state == "closed":
+            self._pace(self._throttle.limit, BETTER.format(limit=self._throttle.limit, most=self._throttle.most))
+        match self._breaker.ended(outcome, now, is_probe=is_probe):
+            case Pause(why=why):
+                self._pace(0, why)
+            case GiveUp(why=why):
+                self._end(why, Stop.INCONCLUSIVE)
+            case Recovered(why=why):
+                self._pace(self._throttle.limit, why)
+            case None:
+                pass
+        self._cap(self._budget.ended(outcome))
+        if outlook := self._budget.outlook(now, self._schedule.waiting_by_task):
+            self._notices.append(outlook)
+        return self._decided(retried=retried)
+
+    @staticmethod
+    def _has_passed(outcome: Outcome) -> bool:
+        return outcome.reason.counts and outcome.rate_limits == 0
+
+    def uses(self, attempt: Attempt, usage: Usage) -> Decision:
+        """Take what a running attempt has used so far."""
+        self._cap(self._budget.uses(attempt.key, usage))
+        return self._decided()
+
+    def limited(self, attempt: Attempt, now: float) -> Decision:
+        """Take note that the provider has told a running attempt to come back later."""
+        self._told[attempt.key] = self._told.get(attempt.key, 0) + 1
+        self._limited(self._running.get(attempt.key, now), now)
+        return self._decided()
+
+    def judged(self, grade: Grade) -> Decision:
+        """Take what a judge has used."""
+        self._cap(self._budget.judged(grade))
+        return self._decided()
+
+    def expired(self, now: float) -> Decision:
+        """End the run if its hours are over."""
+        self._cap(self._budget.expired(now))
+        return self._decided()
+
+    def _next(self, now: float) -> Attempt | float | None:
+        """An attempt to run now, a time to ask again, or None: nothing will come."""
+        if self._breaker.state != "closed":
+            return self._next_probe(now)
+        if len(self._running) >= self._throttle.limit:
+            return math.inf
+        if (coming := self._schedule.coming()) is not None:
+            if now < self._throttle.not_before:
+                return self._throttle.not_before
+            if not self._is_paid(coming, now):
+                return math.inf if self._running else None
+        answer = self._schedule.next(now)
+        if isinstance(answer, Attempt):
+            self._running[answer.key] = now
+        return answer
+
+    def _next_probe(self, now: float) -> Attempt | float | None:
+        """As `_next` while the breaker is open. What still runs is not waited for: that may take OpenClaw many minutes."""
+        if self._breaker.state == "probing":
+            return math.inf
+        coming = self._schedule.coming(is_probe=True)
+        if coming is None:
+            if self._running:
+                return math.inf  # one of them may earn a retry
+            if not self._breaker.works:
+                self._end(self._breaker.why, Stop.INCONCLUSIVE)
+            return None
+        if now < self._breaker.resume_at:
+            return self._breaker.resume_at
+        if not self._is_paid(coming, now):
+            return self._await_budget() if self._running else None
+        attempt = self._schedule.probe()
+        if attempt is not None:
+            self._breaker.probing()
+            self._probe = attempt.key
+            self._running[attempt.key] = now
+        return attempt
+
+    def _await_budget(self) -> float:
+        """Say, once a pause, why its probe is late: no time to ask again but when a trial that runs has ended."""
+        if self._late_probe != self._breaker.resume_at:
+            self._late_probe = self._breaker.resume_at
+            self._notices.append(LATE_PROBE)
+        return math.inf
+
+    def _is_paid(self, attempt: Attempt, now: float) -> bool:
+        """Whether the budget has room for it. The run ends where it has not, and nothing runs that could change that."""
+        why = self._budget.may_start(now, attempt.key, running=self._running.keys())
+        if why and not self._running:
+            self._end(why, Stop.BUDGET)
+        return not why
+
+    def _limited(self, began: float, now: float) -> None:
+        if self._throttle.limited(began, now) and self._breaker.state == "closed":
+            limit, most = self._throttle.limit, self._throttle.most
+            self._pace(limit, BUSY.format(limit=limit, most=most, wait_s=self._throttle.not_before - now))
+
+    def _cap(self, why: str) -> None:
+        """End the run with all that runs, when `why` says that a limit is reached."""
+        if why:
+            self._end(why, Stop.BUDGET)
+            self._ends_agents = True
+
+    def _end(self, why: str, stop: Stop) -> None:
+        """No more attempts; the first reason counts."""
+        if not self.stopped:
+            self.stopped, self.stop = why, stop
+            self._pace(0, why, is_end=True)
+
+    def _pace(self, limit: int, why: str, *, is_end: bool = False) -> None:
+        self._paces.append(Pace(limit=limit, why=why, is_end=is_end))
+
+    def _decided(self, *, retried: bool = False) -> Decision:
+        """Return what the call has decided, and begin anew."""
+        decision = Decision(
+            retried=retried, paces=tuple(self._paces), notices=tuple(self._notices), ends_agents=self._ends_agents
+        )
+        self._paces, self._notices, self._ends_agents = [], [], False
+        return decision

@@ -1,0 +1,102 @@
+"""In which order trials are started: what is expected to take longest first, so that the end is not one long trial (pure)."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from pinchbench.runner.scheduling.diagnosis import SANITY_TASKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pinchbench.model import Attempt, Trial, TrialKey
+    from pinchbench.runner.scheduling.past_durations import PastTrial
+
+# How many times the longest trial has to fit into what the last repetition leaves to each slot: with less, the last
+# repetition of a task that takes long sticks out at the end (simulated: tests/bench/start_order.py).
+ROOM = 1.5
+
+
+def expected_durations(trials: Iterable[Trial], past: Sequence[PastTrial]) -> dict[str, float]:
+    """How long a trial of each task will take, in seconds, by task id; empty where nothing is known of any.
+
+    That is the median of what the task took with this model; else of what it took with other models, times how much
+    longer this model takes for the tasks that both have done; else its limit, times how much of their limits the known
+    tasks take. The task as it is now goes before earlier states of it. Never more than its limit, and in whole
+    seconds: less is chance.
+    """
+    tasks = {trial.key.task_id: trial for trial in trials}
+    own = _medians(tasks, [one for one in past if one.same_model])
+    others = _medians(tasks, [one for one in past if not one.same_model])
+    if not own and not others:
+        return {}
+    shared = [own[task_id] / others[task_id] for task_id in own.keys() & others.keys() if others[task_id] > 0]
+    scale = _median(shared) if shared else 1.0
+    known = {task_id: took_s * scale for task_id, took_s in others.items()} | own
+    share = _median([min(1.0, took_s / tasks[task_id].timeout_s) for task_id, took_s in known.items()])
+    guessed = {task_id: known.get(task_id, trial.timeout_s * share) for task_id, trial in tasks.items()}
+    return {task_id: float(round(min(guessed[task_id], trial.timeout_s))) for task_id, trial in tasks.items()}
+
+
+def start_order(
+    attempts: Sequence[Attempt],
+    *,
+    expected_s: Mapping[str, float],
+    slots: int,
+    first: Sequence[str] = (),
+    seed: int | None = None,
+) -> tuple[Attempt, ...]:
+    """The attempts in the order in which they are to be started.
+
+    The sanity task and then the tasks `first` come first, once each. The others follow, longest expected first:
+    repetition after repetition, so that an early stop leaves whole ones, or all together where one takes so long
+    that its last repetition would be the end of the run. `expected_s` is by task id; a task without is expected to take
+    its limit. What is expected to take equally long stays in the given order, or is shuffled by `seed`: the same
+    seed gives the same order, whatever else is among the attempts.
+    """
+    places = {task_id: place for place, task_id in enumerate(dict.fromkeys((*SANITY_TASKS, *first)))}
+    length_s = {attempt.key: expected_s.get(attempt.key.task_id, attempt.trial.timeout_s) for attempt in attempts}
+    whole_repetitions = _end_even(length_s, slots=slots)
+
+    def place(attempt: Attempt) -> tuple[int, int, float, bytes]:
+        key = attempt.key
+        is_first = key.repetition == 1 and key.task_id in places
+        return (
+            places[key.task_id] if is_first else len(places),
+            key.repetition if whole_repetitions else 0,
+            -length_s[key],
+            b"" if seed is None else _lot(seed, key.task_id),
+        )
+
+    return tuple(sorted(attempts, key=place))
+
+
+def _end_even(length_s: Mapping[TrialKey, float], *, slots: int) -> bool:
+    """Whether the slots end at about the same time although each repetition begins with its longest trial."""
+    if slots <= 1:
+        return True
+    last = max((key.repetition for key in length_s), default=1)
+    work_s = sum(expected for key, expected in length_s.items() if key.repetition == last)
+    return ROOM * max(length_s.values(), default=0.0) <= work_s / slots
+
+
+def _lot(seed: int, task_id: str) -> bytes:
+    """A task's place among its equals: drawn for each by itself, so that it stays when others are done or gone."""
+    return blake2b(f"{seed} {task_id}".encode(), digest_size=8).digest()
+
+
+def _medians(trials: Mapping[str, Trial], past: Iterable[PastTrial]) -> dict[str, float]:
+    """The median time of each task: of the trials with the task as it is now, else of all."""
+    same: dict[str, list[float]] = {}
+    earlier: dict[str, list[float]] = {}
+    for one in past:
+        if one.task_id in trials:
+            is_same = one.digest == trials[one.task_id].task.digest
+            (same if is_same else earlier).setdefault(one.task_id, []).append(one.took_s)
+    return {task_id: _median(took_s) for task_id, took_s in (earlier | same).items()}
+
+
+def _median(values: Sequence[float]) -> float:
+    """The one in the middle; of two the larger: what takes longer than expected costs more than what takes less."""
+    return sorted(values)[len(values) // 2]

@@ -1,0 +1,1 @@
+"""What an agent wrote and did, as lines and as a conversation."""

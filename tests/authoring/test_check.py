@@ -1,0 +1,217 @@
+"""Tasks tried without an agent: what is not as a script states is found, and nothing stays behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+from anyio import create_task_group, fail_after, open_process, to_thread
+
+from fake_judge import failing, fake_judge, good
+from pinchbench.authoring import check as rehearsal
+from pinchbench.authoring.check import rehearse
+from pinchbench.authoring.results import Part, Rehearsed
+from pinchbench.authoring.template import write_skeleton
+from pinchbench.config import JudgeConfig
+from pinchbench.errors import ResultsError
+from pinchbench.model import GradingType
+from pinchbench.suite.load import load_suite
+from pinchbench.suite.solution import load_solution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+CHECK = """
+    def grade(transcript, workspace_path):
+        from pathlib import Path
+        done = Path(workspace_path, "done.txt")
+        said = sum(entry.get("message", {}).get("role") == "assistant" for entry in transcript)
+        return {"done": float(done.exists()), "said": min(1.0, said / 2)}
+"""
+
+
+@pytest.fixture(autouse=True)
+def run_root(tmp_path: Path) -> Iterator[Path]:
+    """Where scripts are played; it is empty again after each test."""
+    folder = tmp_path / "pb"
+    yield folder
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def suite(folder: Path, *, check: str = CHECK, solution: str | None = None) -> Path:
+    """Write a suite of one task, `task_a`."""
+    root = folder / "tasks"
+    (root / "solutions").mkdir(parents=True)
+    text = f"---\nid: task_a\n---\n\n## Prompt\n\nDo it.\n\n## Automated Checks\n\n```python\n{dedent(check)}```\n"
+    (root / "task_a.md").write_text(text, encoding="utf-8")
+    if solution is not None:
+        (root / "solutions" / "task_a.yaml").write_text(dedent(solution), encoding="utf-8")
+    return root
+
+
+async def results(root: Path, **options: Any) -> tuple[Rehearsed, ...]:
+    tasks = [(task, load_solution(root, task.task_id)) for task in load_suite(root).suite.tasks]
+    told: list[Rehearsed] = []
+
+    def show(some: Sequence[Rehearsed]) -> None:
+        told.extend(some)
+
+    found = await rehearse(tasks, show=show, run_root=root.parent / "pb", **options)
+    assert sorted(told, key=str) == sorted(found, key=str)
+    return found
+
+
+async def test_scripts_that_score_as_they_state_have_no_problems(tmp_path: Path) -> None:
+    root = suite(
+        tmp_path,
+        solution="""
+            turns: [{steps: [{tool: exec, args: {command: touch done.txt}}], answer: Done.}]
+            near_misses:
+              - {name: Told only, check: [0.2, 0.3], turns: [{answer: Done.}]}
+              - {name: Told nothing, check: [0.7, 0.8], turns: [{steps: [{tool: read, args: {path: x}}], answer: x}]}
+        """,
+    )
+    found = await results(root)
+    assert [(one.part, one.check, bool(one.problems)) for one in found] == [
+        (Part.ORACLE, 1.0, False),
+        (Part.NEAR_MISS, 0.25, False),
+        (Part.NEAR_MISS, None, True),  # there is no file to read
+        (Part.NOTHING, 0.25, True),  # it says so much by a polite answer
+    ]
+    assert found[3].problems == ("its check gives 0.250, not 0 to 0.2 (done 0.00, said 0.50)",)
+
+
+@pytest.mark.parametrize(
+    ("check", "solution", "part", "problem"),
+    [
+        (CHECK, "turns: [{answer: Done.}]", Part.ORACLE, "its check gives 0.250, not 1 to 1"),
+        (CHECK, "turns: [{answer: a}, {answer: b}]", Part.ORACLE, "it has 2 turns, the task 1"),
+        (
+            CHECK,
+            "turns: [{answer: a}]\nnear_misses: [{name: n, judge: [0, 0.5], turns: [{answer: a}]}]",
+            Part.NEAR_MISS,
+            "it does not state its score: `check: [low, high]`",
+        ),
+        ("def grade(t, w): raise KeyError('x')\n", None, Part.NOTHING, "its check gave no score, check_raised"),
+        ("def grade(t, w): return {}\n", None, Part.NOTHING, "its check gave no score, check_no_scores"),
+    ],
+)
+async def test_what_is_not_as_stated_is_named(
+    tmp_path: Path, check: str, solution: str | None, part: Part, problem: str
+) -> None:
+    found = await results(suite(tmp_path, check=check, solution=solution))
+    [one] = [one for one in found if one.part is part]
+    assert one.problems
+    assert one.problems[0].startswith(problem)
+
+
+async def test_rubrics_are_tried_with_a_judge_alone(tmp_path: Path) -> None:
+    for grading in (GradingType.HYBRID, GradingType.LLM_JUDGE):
+        write_skeleton(tmp_path / "new", f"task_{grading.value}", grading=grading, category="mine")
+    unjudged = await results(tmp_path / "new")
+    assert {one.judge for one in unjudged} == {None}
+    assert [one.problems for one in unjudged] == [()] * 8
+    async with fake_judge(good(0.9)) as judge:
+        config = JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False)
+        judged = await results(tmp_path / "new", judge=config)
+    assert {one.judge for one in judged} == {0.9}
+    wrong = [(one.part, one.problems) for one in judged if one.problems]
+    assert {part for part, _ in wrong} == {Part.NEAR_MISS, Part.NOTHING}
+    assert len(wrong) == 6
+    assert all(problems[0].startswith("the judge gives 0.900, not 0") for _, problems in wrong)
+
+
+async def test_a_judge_that_can_not_be_asked_is_asked_once_and_is_no_fault_of_the_task(tmp_path: Path) -> None:
+    write_skeleton(tmp_path / "new", "task_a", grading=GradingType.HYBRID, category="mine")
+    async with fake_judge(failing(401)) as judge:
+        config = JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False)
+        found = await results(tmp_path / "new", judge=config)
+    assert len(judge.requests) == 1
+    assert [one.problems for one in found] == [()] * 4
+    assert all(one.untried.startswith("its rubric: judge_refused: ") for one in found)
+
+
+async def test_a_task_whose_program_is_missing_is_not_tried(tmp_path: Path) -> None:
+    root = suite(tmp_path, solution="turns: [{answer: Done.}]")
+    path = root / "task_a.md"
+    head = "id: task_a\nprerequisites: [sh, no-such-program, a good mood]"
+    path.write_text(path.read_text(encoding="utf-8").replace("id: task_a", head), encoding="utf-8")
+    for one in await results(root):
+        assert (one.untried, one.problems) == ("the program no-such-program is missing", ())
+
+
+@pytest.mark.parametrize("task_id", ["home", "evidence", "output.log", "homes", "owner"])
+async def test_a_task_may_have_the_name_of_any_folder(tmp_path: Path, task_id: str) -> None:
+    write_skeleton(tmp_path / "new", task_id, grading=GradingType.AUTOMATED, category="mine")
+    assert [one.problems for one in await results(tmp_path / "new")] == [()] * 4
+
+
+async def test_a_place_without_room_is_no_fault_of_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = suite(tmp_path, solution="turns: [{answer: Done.}]")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(rehearsal, "fill_workspace", full)
+    with pytest.RaisesGroup(pytest.RaisesExc(ResultsError, match="there is no space left"), flatten_subgroups=True):
+        await results(root)
+
+
+class TestEndingEarly:
+    @staticmethod
+    def stuck(folder: Path) -> tuple[Path, Path]:
+        """A suite whose solution says that it is there and then stays; and the pipe by which it says so."""
+        fifo = folder / "reached"
+        os.mkfifo(fifo)
+        command = f"echo $$ > {fifo}; exec sleep 600"
+        solution = f'turns: [{{steps: [{{tool: exec, args: {{command: "{command}"}}}}], answer: Done.}}]'
+        return suite(folder, solution=solution), fifo
+
+    async def test_a_cancellation_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        root, fifo = self.stuck(tmp_path)
+        with fail_after(30):
+            async with create_task_group() as group:
+                group.start_soon(results, root)
+                pid = int(await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True))
+                group.cancel_scope.cancel()
+        assert not psutil.pid_exists(pid)
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    async def test_a_signal_says_what_was_done_and_leaves_nothing_behind(
+        self, tmp_path: Path, number: signal.Signals
+    ) -> None:
+        root, fifo = self.stuck(tmp_path)
+        command = [sys.executable, "-m", "pinchbench", "tasks", "check"]
+        command += ["--tasks-dir", str(root), "--run-root", str(tmp_path / "pb")]
+        async with await open_process(command) as runner:
+            with fail_after(30):
+                pid = int(await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True))
+                runner.send_signal(number)
+                assert runner.stderr is not None
+                said = b"".join([part async for part in runner.stderr]).decode()
+                assert await runner.wait() == 128 + number
+        assert not psutil.pid_exists(pid)
+        assert f"{number.name}: The scripts that run are ended." in said
+        assert f"Error: {number.name} came; 0 of 1 tasks were checked." in said
+
+    async def test_what_a_killed_one_left_is_removed_by_the_next(self, tmp_path: Path) -> None:
+        root, fifo = self.stuck(tmp_path)
+        command = [sys.executable, "-m", "pinchbench", "tasks", "check"]
+        command += ["--tasks-dir", str(root), "--run-root", str(tmp_path / "pb")]
+        async with await open_process(command) as runner:
+            with fail_after(30):
+                await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
+                runner.send_signal(signal.SIGKILL)
+                await runner.wait()
+        assert len(list((tmp_path / "pb").iterdir())) == 1
+        (root / "solutions" / "task_a.yaml").unlink()
+        await results(root)

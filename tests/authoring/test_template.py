@@ -1,0 +1,79 @@
+"""New tasks to begin with: whole, and nothing of the user's overwritten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.authoring.template import write_skeleton
+from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.model import GradingType
+from pinchbench.suite.load import load_suite
+from pinchbench.suite.solution import load_solution
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("grading", GradingType)
+def test_a_new_task_loads_with_its_solution_and_two_near_misses(grading: GradingType, tmp_path: Path) -> None:
+    files = write_skeleton(tmp_path / "deep" / "tasks", "task_50_new", grading=grading, category="my things")
+
+    assert [path.relative_to(tmp_path / "deep" / "tasks").as_posix() for path in files] == [
+        "task_50_new.md",
+        "solutions/task_50_new.yaml",
+    ]
+    [task] = load_suite(tmp_path / "deep" / "tasks").suite.tasks
+    assert (task.task_id, task.category, task.grading_type) == ("task_50_new", "my things", grading)
+    assert (task.automated_checks is None) == (grading is GradingType.LLM_JUDGE)
+    assert (task.llm_judge_rubric is None) == (grading is GradingType.AUTOMATED)
+    assert task.expected_behavior
+    assert task.grading_criteria
+    solution = load_solution(tmp_path / "deep" / "tasks", "task_50_new")
+    assert solution is not None
+    assert len(solution.near_misses) == 2
+
+
+@pytest.mark.parametrize("taken", ["task_a.md", "solutions/task_a.yaml"])
+def test_what_is_there_is_never_overwritten(taken: str, tmp_path: Path) -> None:
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / taken).write_text("mine", encoding="utf-8")
+    with pytest.raises(ConfigError, match="is there already; choose another id"):
+        write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [(tmp_path / taken).name]
+    assert (tmp_path / taken).read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("task_id", "category"),
+    [("", "x"), ("../up", "x"), ("a b", "x"), ("README", "x"), ("task_XX_a", "x"), ("a: b", "x"), ("workspace", "x"), ("Core", "x"), ("automated-only", "x"),
+     ("task_a", "[x"), ("task_a", "x # y"), ("task_a", "x\nid: b"), ("task_a", "'x'")],
+)  # fmt: skip
+def test_ids_and_categories_that_can_not_be_used_are_refused(task_id: str, category: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        write_skeleton(tmp_path, task_id, grading=GradingType.AUTOMATED, category=category)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("task_id", ["task_mine", "TASK_MINE"])
+def test_an_id_that_another_file_has_is_taken_in_any_case(task_id: str, tmp_path: Path) -> None:
+    write_skeleton(tmp_path, "task_mine", grading=GradingType.AUTOMATED, category="x")
+    (tmp_path / "task_mine.md").rename(tmp_path / "other.md")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ConfigError, match=r"is taken by .*other\.md"):
+        write_skeleton(tmp_path, task_id, grading=GradingType.AUTOMATED, category="x")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_with_broken_tasks_takes_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "task_broken.md").write_text("nothing", encoding="utf-8")
+    write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
+    assert (tmp_path / "task_a.md").is_file()
+
+
+def test_a_folder_that_can_not_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "solutions").touch()
+    with pytest.raises(ResultsError, match="name another folder with --tasks-dir"):
+        write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
+    assert [path.name for path in tmp_path.iterdir()] == ["solutions"]

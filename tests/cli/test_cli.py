@@ -1,0 +1,631 @@
+"""The command line as a user meets it: what goes where, what is refused, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import socket
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import pytest
+
+from command_line import Completed, call, clean_environment
+from fakes import MODEL, fake_openclaw, make_suite
+from pinchbench.cli import cli
+from pinchbench.model import Outcome, Reason, TrialKey
+from pinchbench.openclaw.node import node_folder
+from pinchbench.results.journal.records import TrialFinished, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FULL = Path("/dev/full")
+HEAVY = (
+    "anyio",
+    "rich",
+    "asyncio",
+    "msgspec",
+    "yaml",
+    "starlette",
+    "uvicorn",
+    "psutil",
+    "json5",
+    "sqlite3",
+    "httpx2",
+    "numpy",
+    "stamina",
+    "zstandard",
+    "time_machine",
+)
+
+
+def _pinchbench(*args: str | bytes, cwd: Path, stdout: Path | None = None, **env: str) -> Completed:
+    return call(*args, cwd=cwd, env=clean_environment(cwd, **env), stdout=stdout)
+
+
+def _run_args(folder: Path, *prompts: str, timeout_s: float = 30) -> list[str]:
+    program = fake_openclaw(folder)
+    texts = {f"task_{number}": prompt for number, prompt in enumerate(prompts or ("hi",))}
+    suite = make_suite(folder, texts, timeout_s=timeout_s)
+    where = ["--output-dir", str(folder / "out"), "--run-root", str(folder / "pb")]
+    return ["--model", MODEL, "--openclaw", str(program), "--tasks-dir", str(suite), *where]
+
+
+def test_the_default_command_runs_and_stdout_is_the_result_path_alone(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path), cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    [line] = done.stdout.splitlines()
+    data = json.loads((tmp_path / line).read_text(encoding="utf-8"))
+    assert data["model"] == MODEL
+    assert [task["status"] for task in data["tasks"]] == ["success"]
+    assert "completed" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_json_prints_the_whole_result_and_nothing_else(tmp_path: Path) -> None:
+    done = _pinchbench("run", *_run_args(tmp_path), "--json", "--runs", "2", cwd=tmp_path)
+
+    data = json.loads(done.stdout)
+    assert [run["repetition"] for run in data["tasks"][0]["runs"]] == [1, 2]
+    assert json.loads(next((tmp_path / "out").glob("*.json")).read_text(encoding="utf-8")) == data
+
+
+def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "one", "two", "three")
+    command = [sys.executable, "-m", "pinchbench", *args]
+    read, write = os.pipe()
+    os.close(read)
+
+    with os.fdopen(write, "wb") as gone:
+        done = subprocess.run(command, cwd=tmp_path, stdout=gone, stderr=gone, timeout=60, check=False)
+
+    assert done.returncode == 0
+    data = json.loads(next((tmp_path / "out").glob("*.json")).read_text(encoding="utf-8"))
+    assert [task["status"] for task in data["tasks"]] == ["success"] * 3
+
+
+@pytest.fixture
+def stalled() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """A pipe that is full: its reading end and its writing end."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with suppress(BlockingIOError):
+        while os.write(write, b"." * 4096):
+            pass
+    os.set_blocking(write, True)
+    with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb", buffering=0) as writer:
+        yield reader, writer
+
+
+def test_a_reader_that_stalls_holds_up_neither_the_time_limit_nor_the_exit(
+    tmp_path: Path, stalled: tuple[BinaryIO, BinaryIO]
+) -> None:
+    args = _run_args(tmp_path, "scenario: flood 8\nscenario: think", timeout_s=6)
+    command = [sys.executable, "-m", "pinchbench", *args, "-v"]
+
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=stalled[1], text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 0
+    data = json.loads((tmp_path / done.stdout.strip()).read_text(encoding="utf-8"))
+    assert [task["status"] for task in data["tasks"]] == ["timeout"]
+
+
+def test_a_reader_that_goes_on_sees_everything_from_the_first_line_to_the_summary(
+    tmp_path: Path, stalled: tuple[BinaryIO, BinaryIO]
+) -> None:
+    reader, writer = stalled
+    with socket.create_server(("127.0.0.1", 0)) as gate:
+        gate.settimeout(60)
+        args = _run_args(tmp_path, f"scenario: flood 8\nscenario: gate {gate.getsockname()[1]}")
+        command = [sys.executable, "-m", "pinchbench", *args, "-v"]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=writer) as started:
+            writer.close()
+            agent, _ = gate.accept()  # the run has come as far as its agent, with nobody reading
+            with agent:
+                agent.sendall(b"\n")
+                text = reader.read().decode()
+            assert started.stdout is not None
+            assert started.stdout.read().strip()
+
+    assert "Setting up OpenClaw" in text
+    steps = ["looking for OpenClaw", "making a private home with OpenClaw's `agents add`"]
+    assert re.findall(r"set-up  (.*?)(?: \(\d+\.\d s so far\))?\n", text) == steps
+    assert re.search(r", set up in \d+\.\d s\n", text)
+    assert "task_0 stdout: xxx" in text
+    assert "1 of 1 trials" in text
+    assert "lines were not shown" not in text
+
+
+def test_on_a_terminal_the_run_is_drawn_and_the_summary_stays(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "scenario: flood 1\nscenario: think 1")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 100))
+    with os.fdopen(theirs, "wb", buffering=0) as terminal:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "pinchbench", *args],
+            cwd=tmp_path,
+            env={**os.environ, "TERM": "xterm-256color", "CI": "", "NO_COLOR": ""},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+        )
+    shown = b""
+    with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as screen:  # Linux: EIO once nobody writes any more
+        while data := screen.read(65536):
+            shown += data
+    with started:
+        assert started.stdout is not None
+        assert started.stdout.read().strip()
+
+    assert b" of 30 s" in shown
+    assert shown.rindex(b"\x1b[?25l") < shown.rindex(b"\x1b[?25h") < shown.index(b"1 of 1 trials")
+    assert b"\x1b[32m" in shown
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
+@pytest.mark.parametrize("extra", [(), ("--json",)])
+def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
+    tmp_path: Path, extra: tuple[str, ...]
+) -> None:
+    done = _pinchbench(*_run_args(tmp_path), *extra, cwd=tmp_path, stdout=FULL)
+
+    assert done.returncode == 6
+    [path] = (tmp_path / "out").glob("*.json")
+    sentence = f"Error: The result could not be printed: No space left on device; it stands in {path}."
+    assert done.stderr.splitlines()[-1] == sentence
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
+@pytest.mark.parametrize("args", [("--model", "a/b", "--dry-run"), ("tasks", "list"), ("tasks", "check")])
+def test_what_cannot_be_printed_is_an_error(tmp_path: Path, args: tuple[str, ...]) -> None:
+    done = _pinchbench(*args, cwd=tmp_path, stdout=FULL)
+
+    assert done.returncode == 6
+    assert done.stderr.splitlines()[-1] == "Error: The result could not be printed: No space left on device."
+
+
+def test_trials_that_say_nothing_about_the_model_give_exit_code_5_and_are_named(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path, "scenario: silent"), "--infra-retries", "0", cwd=tmp_path)
+
+    assert done.returncode == 5
+    assert "task_0: no_model_call (infrastructure failure; not in the score)" in done.stderr
+
+
+def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path, "scenario: print \x1b[31mred\x1b[0m"), "-v", cwd=tmp_path)
+
+    assert "task_0 stdout:" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "sentence"),
+    [
+        ((), 2, "Missing option '--model'"),
+        (("--model", "a/b", "--concurrency", "0"), 2, "1<=x<=64"),
+        (("--model", "a/b", "--concurrency", "65"), 2, "1<=x<=64"),
+        (("--model", "a/b", "--runs", "0"), 2, "1<=x<=1000"),
+        (("--model", "a/b", "--timeout-multiplier", "0"), 2, "0<x<=100"),
+        (("--model", "a/b", "--timeout-multiplier", "nan"), 2, "--timeout-multiplier nan is out of range"),
+        (("--model", "a/b", "--thinking", "hard"), 2, "'hard' is not one of"),
+        (("--model", "a/b", "--isolation", "none"), 2, "'none' is not one of"),
+        (("--model", " "), 2, "is not a model name"),
+        (("--model", "demo/einstein"), 2, "demo/oracle and demo/null"),
+        (("--model", "demo/oracle", "--isolation", "shared"), 2, "never runs in your own OpenClaw"),
+        (("--model", "a/b", "--api-key-env", "X"), 2, "goes with --base-url"),
+        (("--model", "a/b", "--suite", "task_00_santy"), 2, "task_00_sanity"),
+        (("--model", "a/b", "--suite", "productivty"), 2, "productivity"),
+        (("--model", "a/b", "--suite", ","), 2, "--suite"),
+        (("--model", "a/b", "--tasks-dir", "nowhere"), 3, "does not exist"),
+        (("--model", "a/b", "--openclaw", "2020.1.1"), 4, "openclaw install 2020.1.1"),
+        (("--model", "a/b", "--openclaw", "./nothing"), 4, "there is no such file"),
+        (("--model", "a/b", "--nope"), 2, "No such option"),
+        (("--model", "a/b", "--run-root", "~nosuch/x"), 2, "--run-root '~nosuch/x' names a home folder"),
+        (("--model", "a/b", "--output-dir", "~nosuch/x"), 2, "--output-dir '~nosuch/x' names a home folder"),
+        (("--model", "a/b", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
+        (("tasks", "list", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
+        (("--model", "a/b", "--run-root", "x" * 300), 6, "the name is too long"),
+        (("--model", "a/b", "--tasks-dir", "x" * 300), 3, "File name too long"),
+        (("tasks", "check", "--tasks-dir", "x" * 300), 3, "File name too long"),
+        (("--model", b"a/\xff"), 2, "--model is not valid UTF-8"),
+        (("--model", "a/b", "--suite", b"\xff"), 2, "--suite is not valid UTF-8"),
+        (("--model", "a/b", "--run-root", b"\xff"), 2, "is not valid UTF-8"),
+        (("--model", "a/" + "b" * 200), 2, "--model is longer than 200 characters"),
+        (("--model", "a/b", "--base-url", "http://h/v1?key=x"), 2, "must not have a query or fragment"),
+        (("tasks", "show", "nope"), 2, "has no task 'nope'."),
+        (("tasks", "show", "task_00_santy"), 2, "Did you mean 'task_00_sanity'?"),
+        (("tasks", "show", "all"), 2, "has no task 'all'."),
+        (("tasks", "show", "task_00_sanity", "task_00_sanity"), 2, "unexpected extra argument"),
+        (("frobnicate",), 2, "No such command"),
+    ],
+)
+def test_what_cannot_be_used_is_one_clear_error(
+    tmp_path: Path, args: tuple[str | bytes, ...], code: int, sentence: str
+) -> None:
+    command = args or ("run",)
+    where = ("--run-root", str(tmp_path / "pb")) if "--model" in args and "--run-root" not in args else ()
+
+    done = _pinchbench(*command, *where, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_all_broken_task_files_are_named_with_file_line_and_reason_before_anything_starts(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "good")
+    for name in ("one", "two"):
+        (tmp_path / "tasks" / f"task_{name}.md").write_text(f"---\nid: task_{name}\n---\n", encoding="utf-8")
+
+    broken = _pinchbench(*args, cwd=tmp_path)
+    skipped = _pinchbench(*args, "--skip-broken", cwd=tmp_path)
+
+    assert broken.returncode == 3
+    assert re.search(r"task_one\.md:\d+: .*\n.*task_two\.md:\d+: ", broken.stderr)
+    assert not (tmp_path / "pb").exists() or skipped.returncode == 0
+    assert skipped.returncode == 0, skipped.stderr
+    assert "Left out: " in skipped.stderr
+
+
+def test_tasks_list_and_show_go_on_past_files_that_can_not_be_used(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, {"task_good": "Hi", "task_other": "Hi"})
+    lost = "---\nid: task_lost\ngrading_type: llm_judge\nworkspace_files:\n  - {source: gone.csv}\n---\n## Prompt\nHi\n"
+    (suite / "task_lost.md").write_text(lost, encoding="utf-8")
+    (suite / "manifest.yaml").write_text("tasks: [task_good, task_lost, task_nowhere]\n", encoding="utf-8")
+    where = ("--tasks-dir", str(suite))
+
+    listed = _pinchbench("tasks", "list", *where, cwd=tmp_path)
+    as_json = _pinchbench("tasks", "list", "--json", *where, cwd=tmp_path)
+    shown = _pinchbench("tasks", "show", "task_other", *where, cwd=tmp_path)
+    missing = _pinchbench("tasks", "show", "task_lost", *where, cwd=tmp_path)
+
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["task_good"]
+    assert [row["task_id"] for row in json.loads(as_json.stdout)] == ["task_good"]
+    assert shown.stdout.startswith("task_other: ")
+    for done in (listed, as_json, missing):
+        assert f"{suite}/task_lost.md:5: the source 'gone.csv' is missing" in done.stderr
+        assert f"{suite}/manifest.yaml:1: `tasks` names the task 'task_nowhere', which does not exist" in done.stderr
+    assert "manifest.yaml does not list 1 file: task_other.md (task_other)." in listed.stderr
+    assert [done.returncode for done in (listed, as_json, shown, missing)] == [3, 3, 0, 2]
+
+
+def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path) -> None:
+    shown = _pinchbench("--model", "a/b", "--dry-run", "--concurrency", "4", cwd=tmp_path)
+    as_json = _pinchbench("--model", "a/b", "--dry-run", "--json", "--suite", "task_00_sanity", cwd=tmp_path)
+
+    assert shown.returncode == 0
+    assert "task_05_outage_brief" in shown.stdout
+    assert "Nothing was started." in shown.stdout
+    assert json.loads(as_json.stdout) == {
+        "model": "a/b",
+        "trials": [{"task_id": "task_00_sanity", "repetition": 1, "timeout_s": 120.0, "expected_s": None}],
+        "slots": 1,
+        "worst_case_s": 120.0,
+        "expected_s": None,
+    }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_shows_what_is_started_first_and_how_long_it_takes_going_by_earlier_runs(tmp_path: Path) -> None:
+    took = {"task_a": 5.0, "task_b": 20.0}
+    outcomes = [
+        Outcome(
+            key=TrialKey(task_id=task_id, repetition=1), reason=Reason.COMPLETED, digest="", execution_time_s=took_s
+        )
+        for task_id, took_s in took.items()
+    ]
+    before = tmp_path / "results" / "a-b_20260102-030405-9f3a"
+    before.mkdir(parents=True)
+    (before / "journal.jsonl").write_bytes(b"".join(encode(TrialFinished(outcome=one)) for one in outcomes))
+    where = (
+        "--tasks-dir",
+        str(make_suite(tmp_path, dict.fromkeys(("task_a", "task_b", "task_c"), "Hi"), timeout_s=30)),
+    )
+
+    shown = _pinchbench("--model", "a/b", "--dry-run", "--concurrency", "2", *where, cwd=tmp_path)
+    as_json = _pinchbench("--model", "a/b", "--dry-run", "--json", "--concurrency", "2", *where, cwd=tmp_path)
+
+    assert re.findall(r"task_\w", shown.stdout) == ["task_b", "task_c", "task_a"]
+    assert "30.0 s    20.0 s" in shown.stdout.splitlines()[1]
+    assert "at most 1 min 00 s (all limits used up), and about 25.0 s going by earlier runs." in shown.stdout
+    told = json.loads(as_json.stdout)
+    assert [row["expected_s"] for row in told["trials"]] == [20, 20, 5], (
+        "the unknown one as much of its limit as others"
+    )
+    assert told["expected_s"] == 25
+
+
+def test_a_seed_shuffles_what_takes_equally_long_the_same_way_each_time(tmp_path: Path) -> None:
+    where = ("--tasks-dir", str(make_suite(tmp_path, {f"task_{number}": "Hi" for number in range(9)})))
+    plan = [_pinchbench("--model", "a/b", "--dry-run", *where, *seed, cwd=tmp_path).stdout
+            for seed in ((), ("--seed", "7"), ("--seed", "7"))]  # fmt: skip
+
+    assert plan[0] != plan[1] == plan[2]
+
+
+def test_every_option_of_run_has_an_environment_variable_of_its_name(tmp_path: Path) -> None:
+    for option in cli.commands["run"].params:
+        long = next(name for name in option.opts if name.startswith("--"))
+        assert option.envvar == "PINCHBENCH_" + long[2:].replace("-", "_").upper()
+
+    done = _pinchbench(
+        "run",
+        cwd=tmp_path,
+        PINCHBENCH_MODEL="a/b",
+        PINCHBENCH_DRY_RUN="1",
+        PINCHBENCH_JSON="1",
+        PINCHBENCH_SUITE="task_00_sanity",
+        PINCHBENCH_RUNS="3",
+    )
+    assert [trial["repetition"] for trial in json.loads(done.stdout)["trials"]] == [1, 2, 3]
+
+
+def test_an_empty_environment_variable_is_one_that_is_not_set(tmp_path: Path) -> None:
+    names = [str(option.envvar) for option in cli.commands["run"].params]
+    empty = dict.fromkeys(names, "")
+    done = _pinchbench("--model", "a/b", "--dry-run", "--json", cwd=tmp_path, stdout=None, **empty)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["trials"]) > 1
+
+    without_args = _pinchbench(cwd=tmp_path, PINCHBENCH_MODEL="")
+    assert without_args.stderr.startswith("Usage:") or without_args.stdout.startswith("Usage:")
+    assert "Missing option" not in without_args.stderr
+
+
+def test_a_current_folder_that_is_gone_is_one_clear_error(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD" && exec "$@"'
+    command = ["sh", "-c", script, "sh", sys.executable, "-m", "pinchbench", "--model", "a/b", "--dry-run"]
+
+    done = subprocess.run(command, cwd=gone, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("Error: --output-dir 'results': the current folder can't be told")
+
+
+def test_task_text_reaches_the_terminal_without_control_characters_and_without_markup(tmp_path: Path) -> None:
+    head = 'category: "[/x]\\e[2J"\nname: "\\e]0;title\\a [red]"'
+    where = ("--tasks-dir", str(make_suite(tmp_path, {"task_a": "see \x1b[31mred\n\tbelow"}, head=head)))
+
+    planned = _pinchbench("--model", "a/b", "--dry-run", *where, cwd=tmp_path)
+    listed = _pinchbench("tasks", "list", *where, cwd=tmp_path)
+    shown = _pinchbench("tasks", "show", "task_a", *where, cwd=tmp_path)
+
+    for done in (planned, listed, shown):
+        assert done.returncode == 0, done.stderr
+        assert "[/x] [2J" in done.stdout
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", done.stdout)
+    assert "see  [31mred\n\tbelow" in shown.stdout
+    assert "[red]" in listed.stdout
+
+
+def test_tasks_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
+    listed = _pinchbench("tasks", "list", cwd=tmp_path)
+    as_json = _pinchbench("tasks", "list", "--json", "--suite", "automated-only", cwd=tmp_path)
+    shown = _pinchbench("tasks", "show", "task_04_workshop_memory", cwd=tmp_path)
+    table = _pinchbench("tasks", "list", "--markdown", "--suite", "task_00_sanity", cwd=tmp_path)
+    checked = _pinchbench("tasks", "check", "--suite", "task_00_sanity", cwd=tmp_path)
+    details = _pinchbench("tasks", "check", "--suite", "task_00_sanity", "--json", cwd=tmp_path)
+
+    assert len(listed.stdout.splitlines()) >= 6
+    assert all(row["grading_type"] == "automated" for row in json.loads(as_json.stdout))
+    assert "Turn 3, new session:" in shown.stdout
+    assert len(table.stdout.splitlines()) == 3
+    assert re.fullmatch(
+        r"task_00_sanity  ok +oracle 1\.00  near misses 0\.\d\d, 0\.\d\d  nothing 0\.00\n", checked.stdout
+    )
+    assert checked.stderr == "1 task, 2 near misses: all as they should be.\n"
+    assert [row["part"] for row in json.loads(details.stdout)] == ["oracle", "near_miss", "near_miss", "nothing"]
+    assert {done.returncode for done in (listed, as_json, shown, table, checked, details)} == {0}
+
+
+def test_a_new_task_passes_the_check_until_it_is_changed_for_the_worse(tmp_path: Path) -> None:
+    new = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "my tasks", cwd=tmp_path)
+    again = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "my tasks", cwd=tmp_path)
+    checked = _pinchbench("tasks", "check", "--tasks-dir", "my tasks", cwd=tmp_path)
+    solution = tmp_path / "my tasks" / "solutions" / "task_mine.yaml"
+    solution.write_text(solution.read_text(encoding="utf-8").replace('== "sent"', '!= "lost"'), encoding="utf-8")
+    worse = _pinchbench("tasks", "check", "--tasks-dir", "my tasks", cwd=tmp_path)
+
+    assert new.stdout.splitlines() == ["my tasks/task_mine.md", "my tasks/solutions/task_mine.yaml"]
+    assert new.stderr.endswith("pinchbench-async tasks check --tasks-dir 'my tasks' --suite task_mine\n")
+    assert "is there already" in again.stderr
+    assert re.match(r"task_mine  ok ", checked.stdout), checked.stderr
+    assert re.match(r"task_mine  WRONG ", worse.stdout)
+    assert worse.stderr.splitlines() == [
+        "task_mine, oracle: its check gives 0.000, not 1 to 1 (number 0.00, form 0.00)",
+        "Error: 1 of 1 task not as stated: task_mine.",
+    ]
+    assert [done.returncode for done in (new, again, checked, worse)] == [0, 2, 0, 3]
+
+
+def test_a_broken_solution_fails_the_check_with_its_place(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, {"task_a": "hi"})
+    (suite / "solutions").mkdir()
+    (suite / "solutions" / "task_a.yaml").write_text("turns: 3\n", encoding="utf-8")
+
+    done = _pinchbench("tasks", "check", "--tasks-dir", str(suite), cwd=tmp_path)
+
+    assert done.returncode == 3
+    assert "task_a.yaml:1" in done.stderr
+
+
+def test_installed_releases_are_listed_newest_first(tmp_path: Path) -> None:
+    for release in ("2026.6.5", "2026.10.1", "2026.9.6"):
+        program = tmp_path / "cache" / f"openclaw-{release}" / "node_modules" / ".bin" / "openclaw"
+        program.parent.mkdir(parents=True)
+        program.touch()
+    node = node_folder(tmp_path / "cache") / "node"
+    node.parent.mkdir(parents=True)
+    node.touch()
+
+    done = _pinchbench("openclaw", "list", cwd=tmp_path)
+
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["2026.10.1", "2026.9.6", "2026.6.5"]
+
+
+def test_help_names_the_options_of_run_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    done = _pinchbench("--help", cwd=tmp_path)
+    assert "--concurrency" in done.stdout
+    assert "openclaw" in done.stdout
+
+    script = "import sys, pinchbench.cli; print([name for name in sys.argv[1:] if name in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
+
+
+CHECK = "def grade(transcript, workspace_path):\n    return {'a': 0.5}\n"
+
+
+def _give_check(folder: Path, code: str) -> None:
+    """Make the one task of `_run_args` an automated one."""
+    path = folder / "tasks" / "task_0.md"
+    text = path.read_text("utf-8").replace("llm_judge", "automated")
+    path.write_text(f"{text}\n## Automated Checks\n\n```python\n{code}```\n", encoding="utf-8")
+
+
+def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_again(tmp_path: Path) -> None:
+    args = _run_args(tmp_path)
+    _give_check(tmp_path, "def grade(transcript, workspace_path):\n    raise ValueError('no idea')\n")
+    done = _pinchbench(*args, cwd=tmp_path)
+    assert done.returncode == 5, done.stderr
+    assert "task_0: ungraded, check_raised: the check raised ValueError: no idea (line 2 of the check)" in done.stderr
+    assert "No score: no trial has one." in done.stderr
+
+    path = Path(done.stdout.strip())
+    (tmp_path / "tasks" / "task_0.md").unlink()
+    args = _run_args(tmp_path)
+    _give_check(tmp_path, CHECK)
+    where = ["--output-dir", str(tmp_path / "out"), "--run-root", str(tmp_path / "pb")]
+    again = _pinchbench("regrade", path.stem.partition("_")[2], *where, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == done.stdout
+    assert "Changed since the run, and graded as they are now: task_0." in again.stderr
+    assert re.search(r"graded +task_0 +0\.50", again.stderr)
+    assert json.loads(path.read_text(encoding="utf-8"))["score"]["mean"] == 0.5
+
+    told = _pinchbench("regrade", str(path), "--json", *where, cwd=tmp_path)
+    assert json.loads(told.stdout) == json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "sentence"),
+    [
+        (["--judge-votes", "3"], 2, "--judge-votes goes with --judge, which names the judge's model."),
+        (["--no-judge-cache"], 2, "--no-judge-cache goes with --judge"),
+        (["--judge", "m1"], 2, "--judge m1 needs --judge-base-url"),
+        (["--judge", "openai/gpt-5"], 2, "--judge openai/gpt-5 needs a key in OPENAI_API_KEY"),
+        (["--judge", "m1", "--judge-base-url", "nowhere"], 2, "--judge-base-url is not a URL"),
+        (["--judge-votes", "0"], 2, "0 is not in the range 1<=x<=25"),
+        (["--pass-threshold", "0"], 2, "0.0 is not in the range 0<x<=1"),
+    ],
+)
+def test_a_judge_that_cannot_be_used_is_one_clear_error(
+    tmp_path: Path, args: list[str], code: int, sentence: str
+) -> None:
+    for command in (["--model", MODEL], ["regrade", "some-run"]):
+        if command[0] == "regrade" and args[0] == "--pass-threshold":
+            continue  # it belongs to the run
+        done = _pinchbench(*command, *args, cwd=tmp_path, OPENAI_API_KEY="")
+        assert done.returncode == code
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_run_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
+    done = _pinchbench("regrade", "20260101-000000-aaaa", cwd=tmp_path)
+    assert done.returncode == 6
+    assert "results is not a folder, so no run can be found in it." in done.stderr
+
+
+def test_a_run_that_can_not_work_is_inconclusive_exit_code_7_and_says_how_to_go_on(tmp_path: Path) -> None:
+    refused = "scenario: outage counter 1\n"  # the first attempt alone, were there no pause
+    args = _run_args(tmp_path, refused.replace("counter", str(tmp_path / "counter")) + "scenario: silent")
+    done = _pinchbench(*args, "--infra-retries", "0", cwd=tmp_path)
+
+    assert done.returncode == 7, done.stderr
+    assert "Stopped early (inconclusive): task_0: provider_error (401 invalid api key" in done.stderr
+    assert "No score: no trial has one." in done.stderr
+    assert re.search(
+        r"1 of 1 trials are left; go on with: pinchbench-async resume \S+/out/mock-m1_\S+$", done.stderr, re.MULTILINE
+    )
+
+
+def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "hi", "hi", "hi")
+    done = _pinchbench(*args, "--max-tokens", "300", cwd=tmp_path)
+
+    assert done.returncode == 8, done.stderr
+    assert "Stopped early (budget): --max-tokens 300" in done.stderr
+    [command] = re.findall(r"within a higher limit, with: pinchbench-async (.*) …$", done.stderr, re.MULTILINE)
+    again = _pinchbench(*command.split(), "30000", "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["counts"]["success"] == 3
+    assert "3 trials on 2 slots" not in again.stderr
+    assert "1 of them done before" in again.stderr
+    assert "go on with" not in again.stderr
+
+    whole = _pinchbench("resume", done.stdout.strip(), cwd=tmp_path)
+    assert whole.returncode == 0
+    assert whole.stdout == done.stdout
+    assert "Nothing is left to run or to grade." in whole.stderr
+
+
+def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, f"scenario: outage {tmp_path / 'counter'} 1 503 unavailable")
+    done = _pinchbench(*args, "--json", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"provider_error +task_0 .*, to be retried +503 unavailable", done.stderr)
+    assert re.search(r"completed +task_0, attempt 2 ", done.stderr)
+    assert "Retries: 1 trial retried (1 further attempt); 1 of them counts now" in done.stderr
+    assert json.loads(done.stdout)["retries"]["recovered"] == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "sentence"),
+    [
+        ((), 6, "has no unfinished run"),
+        (("nothing",), 6, "is not a folder, so no run can be found"),
+        (("--judge-votes", "3"), 2, "--judge-votes goes with --judge"),
+        (("--suite", "core"), 2, "No such option"),
+        (("--max-cost", "0"), 2, "--max-cost"),
+    ],
+)
+def test_what_can_not_be_resumed_is_one_clear_error(
+    tmp_path: Path, args: tuple[str, ...], code: int, sentence: str
+) -> None:
+    done = _pinchbench("resume", *args, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+
+
+def test_the_environment_does_not_change_a_run_that_is_resumed(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path, "hi", "hi"), "--max-tokens", "100", cwd=tmp_path)
+    assert done.returncode == 8, done.stderr
+    where = str(Path(done.stdout.strip()).with_suffix(""))
+    again = _pinchbench(
+        "resume", where, "--max-tokens", "9000", cwd=tmp_path, PINCHBENCH_MODEL="a/b", PINCHBENCH_THINKING="high"
+    )
+    assert again.returncode == 0, again.stderr
+
+    changed = _pinchbench(*_run_args(tmp_path, "hi", "hi"), "--max-tokens", "100", cwd=tmp_path)
+    where = str(Path(changed.stdout.strip()).with_suffix(""))
+    refused = _pinchbench("resume", where, "--thinking", "high", "--timeout-multiplier", "2", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--thinking: not given → high" in refused.stderr
+    assert "--timeout-multiplier: 1.0 → 2.0" in refused.stderr
+    assert "--accept-changes" in refused.stderr

@@ -1,0 +1,11 @@
+"""Every test here has a user of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def of_its_own(user: object) -> None:
+    """Use the fixture `user`, whether the test names it or not."""
+    del user

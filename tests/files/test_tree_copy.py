@@ -1,0 +1,232 @@
+"""Copies of a folder: like it again, whatever has become of them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.files.folders import remove_folder
+from pinchbench.files.tree_copy import Mold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def template(folder: Path) -> Path:
+    """A folder to copy: files with their rights and times, links, an empty folder."""
+    source = folder / "template"
+    (source / "state" / "agents").mkdir(parents=True)
+    (source / "empty").mkdir()
+    (source / "state" / "settings.json").write_text("{}", encoding="utf-8")
+    (source / "state" / "settings.json").chmod(0o600)
+    (source / "state" / "program").write_text("#!/bin/sh\n", encoding="utf-8")
+    (source / "state" / "program").chmod(0o755)
+    (source / "cache").symlink_to(folder)
+    (source / "nowhere").symlink_to("missing")
+    (source / "state").chmod(0o700)
+    os.utime(source / "state" / "program", (1000, 2000))
+    os.utime(source / "state", (1000, 3000))
+    return source
+
+
+def listing(root: Path) -> dict[str, object]:
+    """All that a copy has to be like."""
+    found: dict[str, object] = {}
+    for path in [root, *sorted(root.rglob("*"))]:
+        info = path.lstat()
+        kind: object = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else "folder"
+        attributes = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
+        shape = None if path.is_symlink() else (stat.S_IMODE(info.st_mode), info.st_mtime_ns, info.st_nlink)
+        found[str(path.relative_to(root))] = (kind, shape, attributes)
+    return found
+
+
+def test_a_copy_is_like_its_source_and_makes_its_parents(tmp_path: Path) -> None:
+    source, target = template(tmp_path), tmp_path / "new" / "target"
+    mold = Mold(source)
+    mold.copy_to(target)
+    assert listing(target) == listing(source)
+
+
+def spoil_nothing(target: Path) -> None:
+    pass
+
+
+def spoil_contents(target: Path) -> None:
+    (target / "state" / "settings.json").write_text('{"memory": "a secret", "longer": true}', encoding="utf-8")
+    (target / "state" / "program").write_text("", encoding="utf-8")
+    (target / "state" / "program").chmod(0o4777)
+
+
+def spoil_by_adding(target: Path) -> None:
+    (target / "state" / "agents" / "one" / "sessions").mkdir(parents=True)
+    (target / "state" / "agents" / "one" / "sessions" / "old.jsonl").touch()
+    (target / "empty" / ".hidden").touch()
+    (target / "link").symlink_to("/")
+    os.mkfifo(target / "pipe")
+
+
+def spoil_rights(target: Path) -> None:
+    (target / "state" / "agents").chmod(0)
+    (target / "state" / "settings.json").chmod(0)
+    (target / "state").chmod(0o500)
+    target.chmod(0o2777)
+
+
+def spoil_kinds(target: Path) -> None:
+    (target / "empty").rmdir()
+    (target / "empty").symlink_to(target.parent / "victim")
+    (target / "cache").unlink()
+    (target / "cache").mkdir()
+    (target / "state" / "program").unlink()
+    (target / "state" / "program").mkdir()
+    (target / "state" / "settings.json").unlink()
+    (target / "state" / "settings.json").symlink_to(target.parent / "victim" / "kept")
+
+
+def spoil_links(target: Path) -> None:
+    for name in ("cache", "nowhere"):
+        (target / name).unlink()
+        (target / name).symlink_to(target.parent / "victim")
+    (target / "state" / "agents").rmdir()
+    (target / "state" / "agents").symlink_to(target.parent / "victim")
+
+
+def spoil_by_a_second_name(target: Path) -> None:
+    (target / "state" / "settings.json").unlink()
+    (target / "state" / "settings.json").hardlink_to(target.parent / "victim" / "kept")
+
+
+def spoil_altogether(target: Path) -> None:
+    remove_folder(target)
+    target.symlink_to(target.parent / "victim")
+
+
+def spoil_by_depth(target: Path) -> None:
+    place = os.open(target / "empty", os.O_RDONLY)
+    for _ in range(1500):  # longer than any path may be, and deeper than Python recurses
+        os.mkdir("deeper", dir_fd=place)
+        below = os.open("deeper", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        spoil_nothing,
+        spoil_contents,
+        spoil_by_adding,
+        spoil_rights,
+        spoil_kinds,
+        spoil_links,
+        spoil_by_a_second_name,
+        spoil_altogether,
+        spoil_by_depth,
+    ],
+)
+def test_whatever_has_become_of_a_copy_it_is_like_its_source_again(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    source, target, victim = template(tmp_path), tmp_path / "target", tmp_path / "victim"
+    mold = Mold(source)
+    victim.mkdir()
+    (victim / "kept").write_text("kept", encoding="utf-8")
+    mold.copy_to(target)
+    spoil(target)
+    mold.copy_to(target)
+    assert listing(target) == listing(source)
+    assert [(path.name, path.read_text("utf-8")) for path in victim.iterdir()] == [("kept", "kept")]
+    assert mode(victim / "kept") & 0o600 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="only Linux has these in Python")
+def test_what_is_written_beside_the_content_is_gone_too(tmp_path: Path) -> None:
+    source, target = template(tmp_path), tmp_path / "target"
+    mold = Mold(source)
+    mold.copy_to(target)
+    try:
+        for path in (target, target / "state" / "agents", target / "state" / "program"):
+            os.setxattr(path, "user.memory", b"a secret")
+    except OSError:
+        pytest.skip("this file system has no attributes")
+    mold.copy_to(target)
+    assert listing(target) == listing(source)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
+def test_what_was_given_to_another_user_is_ours_again(tmp_path: Path) -> None:
+    source, target = template(tmp_path), tmp_path / "target"
+    mold = Mold(source)
+    mold.copy_to(target)
+    given = [target / "state" / "settings.json", target / "state" / "agents", target]
+    for path in given:
+        os.chown(path, 65534, 65534)
+    mold.copy_to(target)
+    assert listing(target) == listing(source)
+    assert {path.stat().st_uid for path in given} == {os.getuid()}
+
+
+@pytest.mark.skipif(not hasattr(os, "listxattr"), reason="only Linux has these in Python")
+def test_a_file_system_without_attributes_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> list[str]:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    source, target = template(tmp_path), tmp_path / "target"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listxattr", refuse)
+        mold = Mold(source)
+        mold.copy_to(target)
+        spoil_contents(target)
+        mold.copy_to(target)
+    assert listing(target) == listing(source)
+
+
+def test_folders_files_and_links_that_are_in_their_place_stay(tmp_path: Path) -> None:
+    source, target = template(tmp_path), tmp_path / "target"
+    mold = Mold(source)
+    mold.copy_to(target)
+    kept = [target, target / "state", target / "state" / "agents", target / "state" / "settings.json"]
+    kept += [target / "cache", target / "nowhere"]
+    before = [path.lstat().st_ino for path in kept]
+    mold.copy_to(target)
+    assert [path.lstat().st_ino for path in kept] == before
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_rights_are_those_of_the_source_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    source, target = template(tmp_path), tmp_path / "target"
+    before = os.umask(umask)
+    try:
+        Mold(source).copy_to(target)
+    finally:
+        os.umask(before)
+    assert listing(target) == listing(source)
+
+
+def test_a_longer_file_leaves_nothing_behind_a_shorter_one(tmp_path: Path) -> None:
+    source, target = template(tmp_path), tmp_path / "target"
+    mold = Mold(source)
+    mold.copy_to(target)
+    (target / "state" / "settings.json").write_bytes(b"x" * 300_000)
+    mold.copy_to(target)
+    assert (target / "state" / "settings.json").read_bytes() == b"{}"
+
+
+def test_a_source_that_cannot_be_read_is_an_error_and_the_copy_stays(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "kept").touch()
+    with pytest.raises(FileNotFoundError):
+        Mold(tmp_path / "nowhere").copy_to(target)
+    assert (target / "kept").exists()

@@ -1,0 +1,92 @@
+"""Workspaces: filled with exactly the task's files, and nothing leaves them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.files.workspace import fill_workspace
+from pinchbench.model import WorkspaceFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_a_workspace_holds_the_tasks_files_byte_for_byte(tmp_path: Path) -> None:
+    source = tmp_path / "assets"
+    (source / "folder" / "deep").mkdir(parents=True)
+    (source / "data.bin").write_bytes(bytes(range(256)))
+    (source / "tool.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (source / "tool.sh").chmod(0o755)
+    (source / "folder" / "deep" / "a.txt").write_bytes(b"a\r\n")
+    (source / "folder" / "link").symlink_to("deep/a.txt")
+    workspace = tmp_path / "runs" / "task"
+    text = "one\r\ntwo\nthree\r é\u2028"
+    fill_workspace(
+        workspace,
+        [
+            WorkspaceFile(dest="notes/text.txt", content=text),
+            WorkspaceFile(dest="empty", content=""),
+            WorkspaceFile(dest="data.bin", source=source / "data.bin"),
+            WorkspaceFile(dest="bin/tool.sh", source=source / "tool.sh"),
+            WorkspaceFile(dest="in", source=source / "folder"),
+        ],
+    )
+    assert mode(workspace) == 0o700
+    files = {str(path.relative_to(workspace)): path for path in workspace.rglob("*") if path.is_file()}
+    assert sorted(files) == ["bin/tool.sh", "data.bin", "empty", "in/deep/a.txt", "in/link", "notes/text.txt"]
+    assert files["notes/text.txt"].read_bytes() == text.encode()
+    assert files["empty"].read_bytes() == b""
+    assert files["data.bin"].read_bytes() == bytes(range(256))
+    assert files["in/deep/a.txt"].read_bytes() == b"a\r\n"
+    assert files["in/link"].readlink() == files["in/link"].parent.joinpath("deep/a.txt").relative_to(workspace / "in")
+    assert mode(files["bin/tool.sh"]) & 0o100
+
+
+def test_what_was_there_before_is_kept_aside(tmp_path: Path) -> None:
+    workspace = tmp_path / "task"
+    for number in range(3):
+        fill_workspace(workspace, [WorkspaceFile(dest="n", content=str(number))])
+    names = {path.name: (path / "n").read_text("utf-8") for path in tmp_path.iterdir()}
+    assert names == {"task": "2", "task~1": "0", "task~2": "1"}
+
+
+def test_a_link_in_the_workspaces_place_is_moved_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "task").symlink_to(elsewhere)
+    fill_workspace(tmp_path / "task", [WorkspaceFile(dest="n", content="x")])
+    assert not (tmp_path / "task").is_symlink()
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("dest", ["out/n", "out/deep/n", "out", "file"])
+@pytest.mark.parametrize("kind", ["content", "file", "folder"])
+def test_no_file_leaves_the_workspace_through_a_link(tmp_path: Path, dest: str, kind: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("mine", encoding="utf-8")
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "out").symlink_to(outside)
+    (links / "file").symlink_to(outside / "file")
+    (links / "n").write_text("n", encoding="utf-8")
+    placed = {
+        "content": WorkspaceFile(dest=f"in/{dest}", content="x"),
+        "file": WorkspaceFile(dest=f"in/{dest}", source=links / "n"),
+        "folder": WorkspaceFile(dest=f"in/{dest}", source=links),
+    }[kind]
+    with pytest.raises(OSError, match="would leave the workspace through a link"):
+        fill_workspace(tmp_path / "task", [WorkspaceFile(dest="in", source=links), placed])
+    assert [path.name for path in outside.iterdir()] == ["file"]
+    assert (outside / "file").read_text("utf-8") == "mine"
+
+
+def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="gone"):
+        fill_workspace(tmp_path / "task", [WorkspaceFile(dest="n", source=tmp_path / "gone")])

@@ -1,0 +1,284 @@
+"""The user's settings and logins are read, and their folder stays byte for byte as it was."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.homes.credentials import (
+    ASSIGNMENT,
+    UserState,
+    merge,
+    private_dotenv,
+    read_user_state,
+    user_state_dir,
+)
+
+AGENT_TABLE = "CREATE TABLE auth_profile_store (store_key TEXT PRIMARY KEY, store_json TEXT, updated_at INTEGER)"
+ORDER_TABLE = "CREATE TABLE auth_profile_state (state_key TEXT PRIMARY KEY, state_json TEXT, updated_at INTEGER)"
+STATE_TABLE = "CREATE TABLE config_machine_state (state_key TEXT PRIMARY KEY, value_json TEXT)"
+
+
+@pytest.fixture
+def state(user: Path) -> Path:
+    folder = user / ".openclaw"
+    (folder / "agents" / "main" / "agent").mkdir(parents=True)
+    (folder / "state").mkdir()
+    return folder
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def profiles(**keys: str) -> str:
+    return json.dumps({"version": 1, "profiles": {name: {"key": key} for name, key in keys.items()}})
+
+
+def read(user: Path, **env: str) -> UserState:
+    return read_user_state({"HOME": str(user), **env})
+
+
+def picture(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Everything of a folder: names, bytes, times."""
+    return {
+        str(path): (path.read_bytes() if path.is_file() else b"", path.stat().st_mtime_ns, path.stat().st_mode)
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def test_a_user_without_openclaw_brings_nothing(user: Path) -> None:
+    assert read(user) == UserState()
+
+
+def test_only_what_says_how_to_reach_a_model_is_carried(user: Path, state: Path) -> None:
+    config = {name: {"x": 1} for name in ("models", "auth", "env", "secrets", "plugins", "channels", "hooks", "agents")}
+    put(state / "openclaw.json", json.dumps(config))
+    assert read(user).config == {name: {"x": 1} for name in ("models", "auth", "env", "secrets", "plugins")}
+
+
+def test_a_config_may_have_comments_and_trailing_commas(user: Path, state: Path) -> None:
+    put(state / "openclaw.json", "// mine\n{models: {providers: {p: {baseUrl: 'http://x//y', }}}, /* end */}")
+    assert read(user).config == {"models": {"providers": {"p": {"baseUrl": "http://x//y"}}}}
+
+
+def test_included_files_are_merged_and_what_stands_beside_wins(user: Path, state: Path) -> None:
+    put(state / "openclaw.json", json.dumps({"$include": ["a.json", "sub/b.json"], "models": {"own": 1, "b": "own"}}))
+    put(state / "a.json", json.dumps({"models": {"a": 1, "b": "a"}, "env": {"$include": "./deep.json"}}))
+    put(state / "sub" / "b.json", json.dumps({"models": {"$include": "c.json", "b": "b"}}))
+    put(state / "sub" / "c.json", json.dumps({"c": 1}))
+    put(state / "deep.json", json.dumps({"KEY": "v"}))
+    assert read(user).config == {"models": {"own": 1, "a": 1, "b": "own", "c": 1}, "env": {"KEY": "v"}}
+
+
+def test_files_are_included_inside_lists_too(user: Path, state: Path) -> None:
+    put(state / "openclaw.json", json.dumps({"models": {"list": [{"$include": "one.json"}, 2]}}))
+    put(state / "one.json", json.dumps({"id": "m1"}))
+    assert read(user).config == {"models": {"list": [{"id": "m1"}, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "can't be read"),
+        ("[]", "is not an object"),
+        ('{"$include": "missing.json"}', "missing.json can't be read"),
+        ('{"$include": "openclaw.json"}', "is it circular"),
+    ],
+)
+def test_a_config_that_cannot_be_read_is_an_error_that_names_it(user: Path, state: Path, text: str, said: str) -> None:
+    put(state / "openclaw.json", text)
+    with pytest.raises(OpenClawError, match=said) as caught:
+        read(user)
+    assert str(state) in str(caught.value)
+
+
+def test_the_state_may_lie_elsewhere(user: Path, tmp_path: Path) -> None:
+    assert user_state_dir({"HOME": "/h"}) == Path("/h/.openclaw")
+    assert user_state_dir({"HOME": "/h", "OPENCLAW_HOME": "/o"}) == Path("/o/.openclaw")
+    assert user_state_dir({"HOME": "/h", "OPENCLAW_HOME": "/o", "OPENCLAW_STATE_DIR": "/s"}) == Path("/s")
+    put(tmp_path / "c.json", '{"models": {"c": 1}}')
+    put(tmp_path / "s" / "openclaw.json", '{"models": {"s": 1}}')
+    put(tmp_path / "s" / "agents" / "main" / "agent" / "auth-profiles.json", profiles(p="k"))
+    there = read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"))
+    assert there == UserState(config={"models": {"s": 1}}, logins={"version": 1, "profiles": {"p": {"key": "k"}}})
+    chosen = read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"), OPENCLAW_CONFIG_PATH=str(tmp_path / "c.json"))
+    assert chosen.config == {"models": {"c": 1}}
+
+
+def test_logins_of_every_release_are_found_and_the_folder_stays_as_it_was(user: Path, state: Path) -> None:
+    agent = state / "agents" / "main" / "agent"
+    put(agent / "auth-profiles.json", profiles(file="1", both="1"))
+    with (
+        closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as first,
+        closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as second,
+    ):
+        for database in (first, second):
+            database.execute("PRAGMA journal_mode=WAL")
+        first.execute(AGENT_TABLE)
+        first.execute("INSERT INTO auth_profile_store VALUES ('primary', ?, 0)", (profiles(agent="2", both="2"),))
+        second.execute(STATE_TABLE)
+        row = ("authProfiles.store", profiles(state="3", both="3"))
+        second.execute("INSERT INTO config_machine_state VALUES (?, ?)", row)
+        # the writers are open and their rows stand in the WAL alone
+        assert (agent / "openclaw-agent.sqlite-wal").stat().st_size > 0
+        before = picture(state)
+        found = read(user).logins["profiles"]
+        assert picture(state) == before
+    assert found == {name: {"key": key} for name, key in {"file": "1", "agent": "2", "state": "3", "both": "3"}.items()}
+
+
+def test_a_closed_database_gets_no_files_beside_it(user: Path, state: Path) -> None:
+    with closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute(STATE_TABLE)
+        database.execute("INSERT INTO config_machine_state VALUES ('authProfiles.store', ?)", (profiles(p="k"),))
+    before = picture(state)
+    assert read(user).logins["profiles"] == {"p": {"key": "k"}}
+    assert picture(state) == before
+    assert [path.name for path in (state / "state").iterdir()] == ["openclaw.sqlite"]
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", '{"profiles": []}', "{}", '{"order": {"p": ["p:me"]}}'])
+def test_odd_logins_are_passed_over(user: Path, state: Path, text: str) -> None:
+    put(state / "agents" / "main" / "agent" / "auth-profiles.json", text)
+    put(state / "state" / "openclaw.sqlite", "no database")
+    assert read(user).logins == {}
+
+
+def test_a_later_login_replaces_an_earlier_one_whole(user: Path, state: Path) -> None:
+    agent = state / "agents" / "main" / "agent"
+    put(agent / "auth-profiles.json", json.dumps({"profiles": {"p": {"type": "api_key", "key": "old"}}}))
+    later = {"p": {"type": "oauth", "access": "new"}}
+    with closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as database:
+        database.execute(AGENT_TABLE)
+        database.execute("INSERT INTO auth_profile_store VALUES ('primary', ?, 0)", (json.dumps({"profiles": later}),))
+    assert read(user).logins == {"profiles": later}
+
+
+def test_the_order_the_user_chose_is_carried_from_wherever_a_release_keeps_it(user: Path, state: Path) -> None:
+    agent = state / "agents" / "main" / "agent"
+
+    def order(**ids: str) -> str:
+        return json.dumps({"order": {provider: [chosen] for provider, chosen in ids.items()}})
+
+    put(agent / "auth-profiles.json", json.dumps({**json.loads(profiles(p="k")), **json.loads(order(a="1", e="1"))}))
+    put(agent / "auth-state.json", json.dumps({"order": {"b": ["2"], "e": ["2", "3"]}, "lastGood": {"a": "1"}}))
+    with (
+        closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as first,
+        closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as second,
+    ):
+        first.execute(ORDER_TABLE)
+        first.execute("INSERT INTO auth_profile_state VALUES ('primary', ?, 0)", (order(c="3", e="3"),))
+        second.execute(STATE_TABLE)
+        row = ("authProfiles.state", order(d="4", e="4"))
+        second.execute("INSERT INTO config_machine_state VALUES (?, ?)", row)
+    assert read(user).logins == {
+        "version": 1,
+        "profiles": {"p": {"key": "k"}},
+        "order": {"a": ["1"], "b": ["2"], "c": ["3"], "d": ["4"], "e": ["4"]},
+        "lastGood": {"a": "1"},
+    }
+
+
+def test_cooldowns_of_the_users_own_turns_stay_behind(user: Path, state: Path) -> None:
+    store = {"profiles": {"p": {"key": "k"}}, "usageStats": {"p": {"cooldownUntil": 9e12}}}
+    put(state / "agents" / "main" / "agent" / "auth-profiles.json", json.dumps(store))
+    assert read(user).logins == {"profiles": {"p": {"key": "k"}}}
+
+
+def test_keys_of_the_global_dotenv_are_carried_and_win_over_the_fallback(user: Path, state: Path) -> None:
+    put(user / ".config" / "openclaw" / "gateway.env", "A=fallback\nB=fallback")
+    assert read(user).dotenv == "A=fallback\nB=fallback"
+    put(state / ".env", "\ufeff# mine\r\nA='own' # note\r\n")
+    # of two values for a name in one file the last counts
+    assert read(user).dotenv == "A=fallback\nB=fallback\n# mine\nA='own' # note\n"
+
+
+def test_the_dotenv_of_a_state_that_lies_elsewhere_is_taken_alone(user: Path, state: Path, tmp_path: Path) -> None:
+    put(user / ".config" / "openclaw" / "gateway.env", "A=fallback")
+    put(state / ".env", "A=default")
+    put(tmp_path / "s" / ".env", "A=chosen")
+    put(tmp_path / "c" / ".env", "A=config")
+    put(tmp_path / "c" / "openclaw.json", "{}")
+    beside = {"OPENCLAW_CONFIG_PATH": str(tmp_path / "c" / "openclaw.json")}
+    assert read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s")).dotenv == "A=chosen"
+    assert read(user, OPENCLAW_STATE_DIR=str(tmp_path / "s"), **beside).dotenv == "A=chosen"
+    assert read(user, OPENCLAW_STATE_DIR=str(state)).dotenv == "A=fallback\nA=default"
+    assert read(user, **beside).dotenv == "A=fallback\nA=config"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["STATE_DIR", "CONFIG_PATH", "HOME", "PROFILE", "GATEWAY_TOKEN", "GATEWAY_PORT", "WORKSPACE_DIR"],
+)
+@pytest.mark.parametrize("form", ["{}=/u", "export {}=/u", "  {} = '/u\n/v'", '{}="/u\nX=1" # note', "{}: /u", "{}="])
+def test_a_dotenv_cannot_point_a_private_home_back_to_the_users_state(
+    user: Path, state: Path, name: str, form: str
+) -> None:
+    variable = f"OPENCLAW_{name}"
+    rest = f'# {variable}\nPEM="a\n{variable}=text\nb"\nLAST=l'
+    put(state / ".env", f"KEY=k\n{form.format(variable)}\nNEXT=n\n{rest}")
+    assert read(user).dotenv == f"KEY=k\n#\nNEXT=n\n{rest}"
+
+
+def test_a_dotenv_that_cannot_be_read_is_an_error_that_names_it(
+    user: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(state / ".env", "A=1")
+    read_text = Path.read_text
+
+    def refuse(self: Path, encoding: str | None = None, errors: str | None = None) -> str:
+        if self == path:  # root may read everything, so a mode would refuse nothing
+            raise PermissionError(13, "Permission denied")
+        return read_text(self, encoding=encoding, errors=errors)
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(OpenClawError, match=r"/\.openclaw/\.env can't be read \(Permission denied\)"):
+        read(user)
+
+
+def test_merging_is_deep_where_both_are_objects() -> None:
+    assert merge({"a": {"b": 1, "c": 1}, "d": 1}, {"a": {"b": 2}, "d": {"e": 1}}) == {
+        "a": {"b": 2, "c": 1},
+        "d": {"e": 1},
+    }
+
+
+@pytest.mark.parametrize("depth", [150, 985, 50_000])
+@pytest.mark.parametrize("form", ['{{"models": {}}}', "{{models: {}}}"])
+def test_a_config_that_is_nested_too_deeply_is_told(state: Path, user: Path, depth: int, form: str) -> None:
+    put(state / "openclaw.json", form.format("[" * depth + "]" * depth))
+    with pytest.raises(OpenClawError, match=r"openclaw\.json is nested too deeply"):
+        read_user_state({"HOME": str(user)})
+
+
+@pytest.mark.parametrize("depth", [150, 985, 50_000])
+def test_logins_that_are_nested_too_deeply_hide_no_others(state: Path, user: Path, depth: int) -> None:
+    main = state / "agents" / "main" / "agent"
+    put(main / "auth-profiles.json", json.dumps({"profiles": {"a": {"key": "sk"}}}))
+    put(main / "auth-state.json", '{"order": ' + "[" * depth + "]" * depth + "}")
+    assert read_user_state({"HOME": str(user)}).logins == {"profiles": {"a": {"key": "sk"}}}
+
+
+def test_a_login_store_that_cant_be_read_is_told(state: Path, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(state / "agents" / "main" / "agent" / "auth-profiles.json", "{}")
+
+    def refuse(path: Path, **_: str) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(OpenClawError, match=r"logins of your OpenClaw in .* can't be read"):
+        read_user_state({"HOME": str(user)})
+
+
+def test_an_assignment_that_a_quotation_mark_hid_is_taken_out_as_well() -> None:
+    text = 'D="\nOPENCLAW_HOME="a\\"b"\nD="\nOPENCLAW_STATE_DIR=inner\n"\n'
+    assert not [one for one in ASSIGNMENT.finditer(private_dotenv(text)) if one[1].startswith("OPENCLAW_")]

@@ -1,0 +1,216 @@
+"""The terminal's writer: in order when it is read, and never in the way when it is not."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.text import Text
+
+from pinchbench.report.terminal.console import LOG_COLUMNS, QUEUE_BYTES, QueuedWriter, report_console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIMIT_S = 60.0
+LINE = "x" * 1023 + "\n"
+
+
+@dataclass
+class Pipe:
+    """A pipe whose reader begins when it is told to."""
+
+    read: int
+    write: int
+    received: bytearray = field(default_factory=bytearray)
+    threads: list[threading.Thread] = field(default_factory=list)
+
+    def begin_to_read(self) -> None:
+        def read() -> None:
+            while data := os.read(self.read, 65536):
+                self.received.extend(data)
+
+        self.threads.append(threading.Thread(target=read))
+        self.threads[0].start()
+
+    def end(self) -> str:
+        """Close the writing end; return everything that went through."""
+        if not self.threads:
+            self.begin_to_read()
+        os.close(self.write)
+        self.write = -1
+        self.threads[0].join(LIMIT_S)
+        return self.received.decode()
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    made = Pipe(*os.pipe())
+    yield made
+    if made.read >= 0:
+        os.close(made.read)
+    if made.write >= 0:
+        os.close(made.write)
+
+
+def fill_pipe(write: int) -> None:
+    """Write to a pipe until it takes no more."""
+    os.set_blocking(write, False)
+    with suppress(BlockingIOError):
+        while os.write(write, b"." * 4096):
+            pass
+    os.set_blocking(write, True)
+
+
+def fill(pipe: Pipe, writer: QueuedWriter) -> int:
+    """Write lines until there is no room, in the pipe first; return how many the writer took."""
+    fill_pipe(pipe.write)
+    taken = 0
+    while not writer.is_full():
+        writer.write(LINE)
+        taken += 1
+    return taken
+
+
+def test_what_is_written_arrives_in_order_and_whole(pipe: Pipe) -> None:
+    with QueuedWriter(pipe.write) as writer:
+        pipe.begin_to_read()
+        writer.be_patient(LIMIT_S)
+        for number in range(1000):
+            writer.write(f"{number} {LINE}")
+        writer.write("é\n" * QUEUE_BYTES)  # larger than the queue
+
+    assert pipe.end() == "".join(f"{number} {LINE}" for number in range(1000)) + "é\n" * QUEUE_BYTES
+
+
+def test_a_reader_that_stalls_costs_lines_and_never_waiting(pipe: Pipe) -> None:
+    writer = QueuedWriter(pipe.write)
+    with writer:
+        fill(pipe, writer)
+        for _ in range(10_000):
+            writer.write(LINE)
+        writer.close(0.01)
+        assert not writer.is_full()
+        os.close(pipe.read)  # the thread still waits for the reader; this lets it go
+        pipe.read = -1
+        writer._thread.join(LIMIT_S)
+    assert not writer._thread.is_alive()
+
+
+def test_a_reader_that_goes_on_gets_what_comes_then(pipe: Pipe) -> None:
+    with QueuedWriter(pipe.write) as writer:
+        fill(pipe, writer)
+        writer.write("dropped\n")
+        pipe.begin_to_read()
+        writer.be_patient(LIMIT_S)
+        writer.write("the end\n")
+
+    text = pipe.end()
+    assert text.endswith(LINE + "the end\n")
+    assert "dropped" not in text
+
+
+def test_a_reader_that_goes_away_is_no_error(pipe: Pipe) -> None:
+    with QueuedWriter(pipe.write) as writer:
+        os.close(pipe.read)
+        pipe.read = -1
+        writer.be_patient(LIMIT_S)
+        for _ in range(2 * QUEUE_BYTES // len(LINE)):
+            writer.write(LINE)
+        writer._thread.join(LIMIT_S)
+        assert not writer._thread.is_alive()
+        assert not writer.is_full()
+
+
+def test_a_terminal_that_another_program_made_non_blocking_gets_it_all(pipe: Pipe) -> None:
+    with QueuedWriter(pipe.write) as writer:
+        taken = fill(pipe, writer)
+        os.set_blocking(pipe.write, False)
+        pipe.begin_to_read()
+        writer.be_patient(LIMIT_S)
+
+    assert pipe.end().lstrip(".") == LINE * taken
+
+
+def test_without_a_stderr_nothing_is_written_anywhere() -> None:
+    with QueuedWriter(None) as writer:
+        writer.write(LINE)
+        assert not writer.isatty()
+        with pytest.raises(OSError, match="no descriptor"):
+            writer.fileno()
+
+
+def test_what_an_encoding_does_not_have_is_spelled_out(pipe: Pipe) -> None:
+    with QueuedWriter(pipe.write, encoding="ascii") as writer:
+        console = report_console(writer)
+        assert (console.encoding, console.is_terminal, console.width) == ("ascii", False, LOG_COLUMNS)
+        console.print("… é")
+
+    assert pipe.end() == "\\u2026 \\xe9\n"
+
+
+def test_a_terminal_keeps_its_colours_and_its_width() -> None:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 77))
+    script = (
+        "from pinchbench.report.terminal.console import *\n"
+        "with stderr_writer() as writer:\n"
+        "    console = report_console(writer)\n"
+        "    print(console.is_terminal, console.width, console.color_system)\n"
+        "    console.print('[red]hot[/red]')\n"
+    )
+    clean = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**clean, "TERM": "xterm-256color", "COLORTERM": ""},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert done.stdout == "True 77 256\n"
+        shown = b""
+        while not shown.endswith(b"\n"):  # a terminal may hand a line on in pieces
+            shown += os.read(ours, 1000)
+        assert shown == b"\x1b[31mhot\x1b[0m\r\n"
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+SENTENCE = Text.assemble(
+    ("12:00:00  ", "dim"), "17 of 43 tasks need a judge, and stay ungraded without:\nname one with --judge."
+)
+
+
+@pytest.mark.parametrize("text", [SENTENCE, SENTENCE.plain])
+def test_a_narrow_terminal_gets_lines_that_are_broken_between_words(
+    text: Text | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown, piped = StringIO(), StringIO()
+    report_console(shown, is_terminal=True).print(text, soft_wrap=True, markup=False)
+    report_console(piped).print(text, soft_wrap=True, markup=False)
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue()).split("\n")
+    assert rows == [
+        "12:00:00  17 of 43 tasks need",
+        "          a judge, and stay",
+        "          ungraded without:",
+        "name one with --judge.",
+        "",
+    ]
+    assert piped.getvalue() == f"{SENTENCE.plain}\n"

@@ -1,0 +1,222 @@
+"""What is drawn of a run: it fits, whatever the terminal and whatever the agents say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.events import (
+    PaceChanged,
+    RegradeBegan,
+    RunBegan,
+    SetUpStep,
+    Tally,
+    TrialActivity,
+    TrialBegan,
+    TrialEnded,
+    TrialGraded,
+    TrialWaits,
+)
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Usage
+from pinchbench.report.terminal.eta import Forecast
+from pinchbench.report.terminal.progress import Board
+from pinchbench.report.terminal.screen import ECHO_COLUMNS, Size, screen_rows, time_left, totals_parts
+
+FORECAST = Forecast(low_s=32 * 60, median_s=40 * 60, high_s=58 * 60)
+
+
+def board_of(slots: int = 4, failures: int = 6, *, said: str = "exec ls", name: str = "task_{}") -> Board:
+    board = Board()
+    board.take(RunBegan(run_id="r", model="m", trials=100, slots=slots, folder=Path("r"), max_cost_usd=20.0), 0.0)
+    for number in range(failures):
+        key = TrialKey(task_id=name.format(number), repetition=1)
+        outcome = Outcome(key=key, reason=Reason.TIMED_OUT, digest="d", note=said)
+        board.take(TrialEnded(outcome=outcome), 1.0)
+        judge = JudgeGrade(score=0.0, cost_usd=0.01)
+        board.take(TrialGraded(grade=Grade(key=key, grading_type=GradingType.HYBRID, score=0.0, judge=judge)), 1.0)
+    for slot in range(1, slots + 1):
+        key = TrialKey(task_id=name.format(slot), repetition=2)
+        board.take(TrialBegan(slot=slot, key=key, timeout_s=120, attempt=1 + slot % 2), 2.0)
+        board.take(TrialActivity(slot=slot, key=key, text=said, usage=Usage(total_tokens=12_300)), 3.0)
+    return board
+
+
+def drawn(board: Board, width: int, height: int, forecast: Forecast | None = FORECAST) -> list[str]:
+    return [row.plain for row in screen_rows(board, forecast, 60.0, Size(width=width, height=height))]
+
+
+def test_a_slot_has_a_line_with_its_task_time_tokens_and_what_it_does() -> None:
+    rows = drawn(board_of(), 100, 30)
+
+    assert rows[0] == "1 task_1@2 #2 ━━━━──── 58 of 120 s 12.3k exec ls"
+    assert rows[1] == "2 task_2@2    ━━━━──── 58 of 120 s 12.3k exec ls"
+
+
+@pytest.mark.parametrize(
+    ("next_s", "shown"),
+    [(30.0, "429, retry 4 of 9, next in 30 s"), (0.4, "429, retry 4 of 9, next in 1 s")],
+)
+def test_a_slot_in_which_openclaw_waits_says_for_what_and_how_long(next_s: float, shown: str) -> None:
+    board = board_of()
+    key = board.slots[1].key
+    board.take(TrialWaits(slot=1, key=key, text="429, retry 4 of 9", next_s=next_s), 60.0)
+
+    assert drawn(board, 100, 30)[0].endswith(f"12.3k {shown}")
+    board.slots[1].next_at = 59.0
+    assert drawn(board, 100, 30)[0].endswith("12.3k 429, retry 4 of 9, waiting for the model")
+
+
+def test_a_long_name_is_cut_before_what_tells_the_trial_from_its_others() -> None:
+    board = board_of(name="task_{}_of_many_words_that_say_very_much_about_it")
+
+    assert drawn(board, 100, 30)[0].startswith("1 task_1_of_many_words_that_…@2 #2 ")
+    assert drawn(board, 40, 30)[1].split()[1].endswith("…@2")
+    assert len(drawn(board, 6, 30)) > 1  # no room for that either
+
+
+def test_the_last_failures_stand_with_their_reasons() -> None:
+    rows = drawn(board_of(failures=7), 100, 30)
+
+    assert [row for row in rows if row.startswith("✗")] == [
+        f"✗ timed_out, score 0.00  task_{number}  exec ls" for number in range(2, 7)
+    ]
+
+
+def test_the_totals_name_everything_and_add_up() -> None:
+    assert list(totals_parts(board_of(), FORECAST, 125.0)) == [
+        "6 of 100 done",
+        "0 passed",
+        "6 failed",
+        "mean score 0.00 of 6",
+        "49.2k tokens",
+        "cost unknown",
+        "judge $0.0600 of it",
+        "2 min 05 s",
+        "about 40 min left (32 to 58 min)",
+    ]
+
+
+def test_each_limit_stands_beside_what_is_used_of_it_and_a_resumed_runs_counts_are_those_of_all_of_it() -> None:
+    board = Board()
+    began = RunBegan(
+        run_id="r",
+        model="m",
+        trials=10,
+        slots=1,
+        folder=Path("r"),
+        done=3,
+        earlier=Tally(passed=2, failed=1, scores=3, points=2.25),
+        max_cost_usd=5.0,
+        max_tokens=230_000,
+        max_hours=2.0,
+        spent=Usage(total_tokens=200_000, cost_usd=1.0),
+        judge_spent=Usage(total_tokens=5_000, cost_usd=0.2),
+    )
+    key = TrialKey(task_id="task_a", repetition=1)
+    board.take(began, 0.0)
+    board.take(TrialBegan(slot=1, key=key, timeout_s=120), 0.0)
+    board.take(TrialActivity(slot=1, key=key, text="", usage=Usage(total_tokens=1_000, cost_usd=0.05)), 0.0)
+
+    assert list(totals_parts(board, FORECAST, 720.0)) == [
+        "3 of 10 done (3 of them before)",
+        "2 passed",
+        "1 failed",
+        "mean score 0.75 of 3",
+        "206.0k of 230.0k tokens",
+        "$1.2500 of $5.00",
+        "judge $0.2000 of it",
+        "12 min 00 s of 2 h 00 min since it was resumed",
+        "about 40 min left (32 to 58 min)",
+    ]
+
+
+def test_without_a_forecast_there_is_a_dash_and_at_the_end_nothing() -> None:
+    board = board_of()
+    assert list(totals_parts(board, None, 1.0))[-1] == "time left –"
+    board.slots.clear()
+    assert list(totals_parts(board, None, 1.0))[-1] == "1.0 s"
+
+
+def test_a_forecast_from_before_the_run_was_paused_is_not_shown_any_more() -> None:
+    board = board_of()
+    board.take(PaceChanged(limit=0, why="down"), 2.0)
+
+    assert list(totals_parts(board, FORECAST, 3.0))[-1] == "time left –"
+
+
+def test_a_run_that_has_not_begun_and_grading_again_have_their_own_words() -> None:
+    board = Board()
+    assert list(totals_parts(board, None, 1.0)) == ["getting ready"]
+    board.take(SetUpStep(text="looking for OpenClaw"), 2.0)
+    board.take(SetUpStep(text="starting the gateway"), 3.0)
+    assert list(totals_parts(board, None, 25.0)) == ["getting ready: starting the gateway", "23.0 s"]
+    board.take(RegradeBegan(run="r", trials=7), 0.0)
+    assert list(totals_parts(board, None, 1.0)) == ["0 of 7 graded again"]
+
+
+@pytest.mark.parametrize(
+    ("low", "median", "high", "said"),
+    [
+        (1, 2, 3, "about 5 s left"),
+        (8, 12, 31, "about 10 s left (10 to 30 s)"),
+        (50, 100, 200, "about 2 min left (50 s to 3 min)"),
+        (1920, 2400, 3480, "about 40 min left (32 to 58 min)"),
+        (3600, 5000, 9000, "about 83 min left (60 min to 2 h 30 min)"),
+        (7200, 8100, 10_800, "about 2 h 15 min left (2 h to 3 h)"),
+        (8100, 8200, 8700, "about 2 h 15 min left (2 h 15 min to 2 h 25 min)"),
+    ],
+)
+def test_a_forecast_is_as_exact_as_it_can_be(low: float, median: float, high: float, said: str) -> None:
+    assert time_left(Forecast(low_s=low, median_s=median, high_s=high)) == said
+
+
+def test_with_more_slots_than_rows_the_others_are_counted_and_the_totals_stay() -> None:
+    rows = drawn(board_of(slots=30), 80, 24)
+
+    assert len(rows) == 23
+    assert rows[16].startswith("17 task_17@2")
+    assert rows[17] == "and 13 more slots"
+    assert sum(row.startswith("✗") for row in rows) == 2
+    assert rows[-3].startswith("6 of 100 done")
+
+
+def test_sixteen_slots_fit_into_80_by_24_with_failures_and_totals() -> None:
+    rows = drawn(board_of(slots=16), 80, 24)
+
+    assert sum(" of 120 s " in row for row in rows) == 16
+    assert sum(row.startswith("✗") for row in rows) == 4
+    assert len(rows) == 23
+
+
+@given(
+    width=st.integers(1, 220),
+    height=st.integers(1, 60),
+    slots=st.integers(0, 70),
+    failures=st.integers(0, 9),
+    said=st.text(max_size=60),
+    name=st.text(st.characters(exclude_characters="{}"), max_size=50).map(lambda text: f"task_{text}{{}}"),
+    has_forecast=st.booleans(),
+)
+def test_nothing_that_is_drawn_goes_beyond_the_terminal(  # noqa: PLR0917 - hypothesis gives them by name
+    width: int, height: int, slots: int, failures: int, said: str, name: str, has_forecast: bool
+) -> None:
+    board = board_of(slots, failures, said=said, name=name)
+    rows = screen_rows(board, FORECAST if has_forecast else None, 60.0, Size(width=width, height=height))
+
+    assert 1 <= len(rows) <= max(1, height - 1)
+    assert all(row.cell_len <= max(1, width - 1) for row in rows)
+    assert all("\n" not in row.plain for row in rows)
+    # what is typed is shown behind the last row
+    assert rows[-1].cell_len <= max(1, width - ECHO_COLUMNS)
+
+
+def test_a_slot_beyond_its_limit_and_one_without_a_limit_are_drawn_too() -> None:
+    board = board_of(slots=1)
+    board.slots[1] = replace(board.slots[1], timeout_s=10.0)
+    assert drawn(board, 100, 30)[0].split()[3] == "━━━━━━━━"
+    board.slots[1] = replace(board.slots[1], timeout_s=0.0)
+    assert "58 of 0 s" in drawn(board, 100, 30)[0]

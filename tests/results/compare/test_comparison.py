@@ -1,0 +1,351 @@
+"""Runs compared: which tasks are paired, what is pooled, what is said of it, and its JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
+from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.model import GradingType, Reason, Ungraded
+from pinchbench.results.compare.comparison import Comparison, Unpaired, Verdict, compare
+from pinchbench.results.compare.json import record
+from pinchbench.results.compare.samples import find_sides
+from pinchbench.results.compare.verdict import outlook, verdict, warnings
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import GradeGiven
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+A, B = "20260102-030000-000a", "20260103-030000-000b"
+
+
+def _write(folder: Path, run_id: str, trials: Mapping[str, tuple[Made, ...]], **planned: Any) -> None:
+    write_run(folder, PlannedRun(trials=trials, run_id=run_id, **{"model": f"mock/{run_id[-1]}", **planned}))
+
+
+def _scored(*scores: float) -> tuple[Made, ...]:
+    return tuple(Made(score=score) for score in scores)
+
+
+def _compared(folder: Path, *names: str) -> Comparison:
+    [found] = compare(find_sides(names or (A, B), folder))
+    return found
+
+
+def _many(score: float, number: int = 8) -> dict[str, tuple[Made, ...]]:
+    """Tasks around a score, with two repetitions."""
+    return {f"task_{n:02d}": _scored(score + 0.01 * n, score) for n in range(number)}
+
+
+# What is paired
+
+
+def test_only_tasks_that_both_have_with_the_same_digest_are_paired(tmp_path: Path) -> None:
+    _write(tmp_path, A, {"both": _scored(0.5, 0.7), "old": _scored(1), "changed": _scored(1)}, digests={"changed": "1"})
+    _write(tmp_path, B, {"both": _scored(0.9), "new": _scored(1), "changed": _scored(1)}, digests={"changed": "2"})
+
+    found = _compared(tmp_path)
+
+    [task] = found.tasks
+    assert (task.task_id, task.a.mean, task.b.mean) == ("both", 0.6, 0.9)
+    assert found.unpaired == {"old": Unpaired.ONLY_A, "changed": Unpaired.CHANGED, "new": Unpaired.ONLY_B}
+    assert found.difference.mean == pytest.approx(0.3)
+
+
+def test_trials_without_a_score_are_in_no_mean_and_counted_beside_it(tmp_path: Path) -> None:
+    broken = Made(score=1.0, reason=Reason.NO_TRANSCRIPT)
+    ungraded = Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE)
+    _write(tmp_path, A, {"task": (*_scored(0.25), broken, ungraded), "none": (broken,)}, planned_beyond=2)
+    _write(tmp_path, B, {"task": (*_scored(0.5), Made(score=0.0, reason=Reason.TIMED_OUT)), "none": _scored(1)})
+
+    found = _compared(tmp_path)
+
+    [task] = found.tasks
+    assert (task.a.scores, task.b.scores) == ((0.25,), (0.5, 0.0))
+    left = task.a.left_out
+    assert (left.ungraded, left.infrastructure, left.not_run) == (1, 1, 2)
+    assert found.paired_a.left_out == left
+    assert not found.paired_b.left_out
+    assert found.unpaired == {"none": Unpaired.NO_SCORE_A}
+
+
+def test_a_task_that_one_side_graded_with_another_version_is_not_paired(tmp_path: Path) -> None:
+    _write(tmp_path, A, {"task": _scored(0.5), "other": _scored(0.5)})
+    _write(tmp_path, B, {"task": _scored(0.5), "other": _scored(0.5)})
+    [files] = tmp_path.glob(f"*{B}")
+    given = [one for one in read_journal(files / "journal.jsonl").records if isinstance(one, GradeGiven)]
+    with JournalWriter(files / "journal.jsonl", go_on=True) as journal:
+        newer = replace(given[0].grade, digest="newer", graded_at=given[0].grade.graded_at + 1000)
+        journal.append([GradeGiven(grade=newer)])
+
+    found = _compared(tmp_path)
+
+    assert found.unpaired == {"task": Unpaired.GRADED_DIFFERENTLY}
+    assert [task.task_id for task in found.tasks] == ["other"]
+
+
+def test_time_tokens_and_cost_are_those_of_the_paired_tasks_alone(tmp_path: Path) -> None:
+    spent = Made(score=1.0, took_s=10, tokens=1000, cost_usd=0.5)
+    lost = replace(spent, reason=Reason.NO_TRANSCRIPT)
+    _write(tmp_path, A, {"task": (spent, spent, lost), "only_a": (spent,)})
+    _write(tmp_path, B, {"task": (replace(spent, tokens=3000),)})
+
+    found = _compared(tmp_path)
+
+    a, b = found.paired_a.spent, found.paired_b.spent
+    assert (a.trials, a.time_s, a.tokens, a.cost_usd) == (2, 20.0, 2000, 1.0)
+    assert (b.trials, b.tokens) == (1, 3000)
+
+
+def test_a_task_flips_when_only_one_side_has_a_mean_from_the_threshold_on(tmp_path: Path) -> None:
+    _write(tmp_path, A, {"up": _scored(0.4, 0.5), "down": _scored(1.0), "same": _scored(0.5), "low": _scored(0.1)})
+    _write(tmp_path, B, {"up": _scored(0.4, 0.6), "down": _scored(0.3), "same": _scored(1.0), "low": _scored(0.4)})
+
+    found = _compared(tmp_path)
+
+    assert {task.task_id: task.flipped for task in found.tasks} == {"up": 1, "down": -1, "same": 0, "low": 0}
+    assert (found.paired_a.passed, found.paired_b.passed) == (2, 2)
+    assert found.tasks[0].task_id == "down"  # the biggest difference
+
+
+def test_categories_have_their_own_difference_and_a_test_only_with_enough_tasks(tmp_path: Path) -> None:
+    categories = {f"task_{n:02d}": "few" if n < 2 else "many" for n in range(8)}
+    _write(tmp_path, A, _many(0.2), categories=categories)
+    _write(tmp_path, B, _many(0.6), categories=categories)
+
+    found = _compared(tmp_path)
+
+    told = {one.category: one.difference for one in found.categories}
+    assert (told["few"].tasks, told["few"].p) == (2, None)
+    assert told["few"].low is not None
+    assert told["many"].tasks == 6
+    assert told["many"].p == pytest.approx(2 / 2**6)
+
+
+# The verdict
+
+
+def test_a_plain_difference_is_told_and_the_sides_swapped_tell_the_same(tmp_path: Path) -> None:
+    _write(tmp_path, A, random_trials(tasks=16, repetitions=2, ability=0.4, seed=1))
+    _write(tmp_path, B, random_trials(tasks=16, repetitions=2, ability=0.7, seed=2))
+
+    found, swapped = _compared(tmp_path), _compared(tmp_path, B, A)
+
+    assert (found.verdict, swapped.verdict) == (Verdict.B_BETTER, Verdict.A_BETTER)
+    assert verdict(found).startswith("B is better by 0.")
+    assert verdict(swapped) == verdict(found).replace("B is", "A is")
+    assert list(outlook(found)) == []
+
+
+def test_the_same_scores_can_not_be_told_apart(tmp_path: Path) -> None:
+    _write(tmp_path, A, _many(0.5))
+    _write(tmp_path, B, _many(0.5))
+
+    found = _compared(tmp_path)
+
+    assert found.verdict is Verdict.CANT_TELL
+    assert verdict(found) == "The data can't tell A from B: B − A is 0.000 (−0.324 to 0.324), p = 1.000."
+    assert [line for line in outlook(found) if "would be told 4 times in 5" in line]
+
+
+def test_a_small_difference_comes_with_the_repetitions_that_would_tell_it(tmp_path: Path) -> None:
+    _write(tmp_path, A, random_trials(tasks=16, repetitions=2, ability=0.7, seed=1))
+    _write(tmp_path, B, random_trials(tasks=16, repetitions=2, ability=0.7, seed=2))
+
+    *_, sentence = outlook(_compared(tmp_path))
+
+    assert sentence.startswith("About ")
+    assert " repetitions of each task (" in sentence
+    assert " tasks like these instead of 16" in sentence
+
+
+def test_a_small_p_beside_an_interval_that_holds_0_is_explained(tmp_path: Path) -> None:
+    _write(tmp_path, A, {f"task_{n}": _scored(0.4, 0.4) for n in range(8)})
+    _write(tmp_path, B, {f"task_{n}": _scored(0.5, 0.5) for n in range(8)})
+
+    found = _compared(tmp_path)
+    why, _, what = outlook(found)
+
+    assert verdict(found).endswith("B − A is 0.100 (−0.224 to 0.424), p = 0.008.")
+    assert why.startswith("Although p is small, the interval holds 0")
+    assert what.endswith("About 51 tasks like these instead of 8, run as often as now, would.")
+
+
+def test_an_interval_without_0_beside_an_adjusted_p_is_explained(tmp_path: Path) -> None:
+    names = [f"20260102-030000-000{n}" for n in range(5)]
+    for n, run_id in enumerate(names):
+        scores = (0.3, 0.35, 0.4, 0.5, 0.45, 0.38) if n == 1 else (0.0,) * 6
+        _write(tmp_path, run_id, {f"task_{place}": _scored(score) for place, score in enumerate(scores)})
+
+    found, *_ = compare(find_sides(names, tmp_path))
+
+    assert found.verdict is Verdict.CANT_TELL
+    assert next(outlook(found)).startswith("Although the interval leaves out 0, p, adjusted")
+
+
+def test_of_too_few_tasks_it_is_not_said_what_a_test_would_tell(tmp_path: Path) -> None:
+    _write(tmp_path, A, _many(0.1, 5))
+    _write(tmp_path, B, _many(0.9, 5))
+
+    [sentence] = outlook(_compared(tmp_path))
+
+    assert sentence.startswith("With so few tasks, no number of repetitions")
+
+
+def test_without_repetitions_it_says_that_they_are_needed_to_know(tmp_path: Path) -> None:
+    _write(tmp_path, A, random_trials(tasks=12, repetitions=1, ability=0.7, seed=1))
+    _write(tmp_path, B, random_trials(tasks=12, repetitions=1, ability=0.7, seed=3))
+
+    assert "can't be known before" in " ".join(outlook(_compared(tmp_path)))
+
+
+def test_tasks_that_differ_in_which_side_is_better_are_not_helped_by_repetitions(tmp_path: Path) -> None:
+    _write(tmp_path, A, {f"task_{n}": _scored(0.1, 0.1) if n % 2 else _scored(0.9, 0.9) for n in range(9)})
+    _write(tmp_path, B, {f"task_{n}": _scored(0.9, 0.9) if n % 2 else _scored(0.1, 0.1) for n in range(9)})
+
+    assert "No number of repetitions would tell" in " ".join(outlook(_compared(tmp_path)))
+
+
+@pytest.mark.parametrize(("tasks", "words"), [(1, "one task is too few"), (5, "5 tasks are too few")])
+def test_too_few_tasks_are_called_so_whatever_their_difference(tmp_path: Path, tasks: int, words: str) -> None:
+    _write(tmp_path, A, _many(0.1, tasks))
+    _write(tmp_path, B, _many(0.9, tasks))
+
+    found = _compared(tmp_path)
+
+    assert found.verdict is Verdict.TOO_FEW_TASKS
+    assert words in verdict(found)
+    assert all(sentence for sentence in outlook(found))
+
+
+@pytest.mark.parametrize("theirs", [{"other": _scored(1.0)}, {"task": (Made(score=None),)}])
+def test_nothing_in_common_is_said_plainly(tmp_path: Path, theirs: dict[str, tuple[Made, ...]]) -> None:
+    _write(tmp_path, A, {"task": _scored(1.0)})
+    _write(tmp_path, B, theirs)
+
+    found = _compared(tmp_path)
+
+    assert found.verdict is Verdict.NOTHING_PAIRED
+    assert verdict(found).startswith("Nothing can be compared")
+    assert list(outlook(found)) == []
+    assert found.unpaired
+    json.dumps(record([found], seed=1), allow_nan=False)
+
+
+def test_what_the_runs_are_unlike_in_is_named(tmp_path: Path) -> None:
+    config = {"thinking": "high", "timeout_multiplier": 2.0, "isolation": "private", "suite": "core"}
+    _write(tmp_path, A, _many(0.5), config={"thinking": None, "timeout_multiplier": 1.0, "isolation": "private"})
+    _write(tmp_path, B, _many(0.5), config=config, grading=GradingType.AUTOMATED)
+
+    found = _compared(tmp_path)
+
+    assert {one.setting: (one.a, one.b) for one in found.unlike} == {
+        "suite": ("all", "core"),
+        "thinking level": ("default", "high"),
+        "timeout multiplier": ("1", "2"),
+    }
+    assert "Not alike in thinking level: A default, B high." in list(warnings(found))
+
+
+def test_another_judge_is_named(tmp_path: Path) -> None:
+    _write(tmp_path, A, _many(0.5))
+    _write(tmp_path, B, {f"task_{n:02d}": (Made(score=None, ungraded=None),) for n in range(8)})
+
+    assert [(one.setting, one.b) for one in _compared(tmp_path).unlike] == [("judge", "none")]
+
+
+# Several sides, and models
+
+
+def test_with_several_sides_each_is_compared_with_the_first_and_the_p_are_adjusted(tmp_path: Path) -> None:
+    for run_id, ability, seed in ((A, 0.5, 1), (B, 0.6, 2), ("20260104-030000-000c", 0.7, 3)):
+        _write(tmp_path, run_id, random_trials(tasks=12, repetitions=2, ability=ability, seed=seed))
+
+    first, second = compare(find_sides([A, B, "20260104-030000-000c"], tmp_path))
+
+    assert (first.a.label, first.b.label, second.b.label) == ("mock/a", "mock/b", "mock/c")
+    values = sorted((one.difference.p or 0, one.p or 0) for one in (first, second))
+    assert values[0][1] == pytest.approx(2 * values[0][0])
+    assert values[1][1] == pytest.approx(max(values[1][0], 2 * values[0][0]))
+
+
+def test_a_model_stands_for_its_complete_runs_that_were_made_alike(tmp_path: Path) -> None:
+    config = {"thinking": "low"}
+    tasks = {"task": _scored(0.5), "more": _scored(0.25)}
+    _write(tmp_path, "20260101-030000-0001", {"task": _scored(1.0)}, model="mock/m", config={"thinking": "high"})
+    _write(tmp_path, "20260102-030000-0002", {"task": _scored(0.0)}, model="mock/m", config=config)
+    _write(tmp_path, "20260103-030000-0003", tasks, model="mock/m", config=config, began=BEGAN + 9)
+    _write(tmp_path, "20260104-030000-0004", tasks, model="mock/m", config=config, planned_beyond=1)
+    _write(tmp_path, B, tasks)
+
+    side, _ = find_sides(["mock/m", B], tmp_path)
+
+    assert side.label == "mock/m"
+    assert side.runs == ("mock-m_20260103-030000-0003", "mock-m_20260102-030000-0002")
+    assert {task_id: task.scores for task_id, task in side.tasks.items()} == {"task": (0.5, 0.0), "more": (0.25,)}
+    assert side.left_aside == (
+        "mock-m_20260104-030000-0004 was not taken: it is not complete.",
+        "mock-m_20260101-030000-0001 was not taken: thinking level high instead of low.",
+    )
+
+
+def test_of_pooled_runs_an_older_version_of_a_task_is_left_aside(tmp_path: Path) -> None:
+    _write(tmp_path, "20260102-030000-0002", _many(0.1), model="mock/m", digests={"task_00": "old"})
+    _write(tmp_path, "20260103-030000-0003", _many(0.5), model="mock/m")
+    _write(tmp_path, B, _many(0.5))
+
+    found = _compared(tmp_path, "mock/m", B)
+
+    by_id = {task.task_id: len(task.a.scores) for task in found.tasks}
+    assert (by_id["task_00"], by_id["task_01"]) == (2, 4)
+    assert "other versions of task_00" in " ".join(warnings(found))
+
+
+def test_two_runs_of_a_model_are_called_by_their_names(tmp_path: Path) -> None:
+    for run_id in (A, B):
+        _write(tmp_path, run_id, _many(0.5), model="mock/m")
+
+    assert [side.label for side in find_sides([A, B], tmp_path)] == [f"mock-m_{A}", f"mock-m_{B}"]
+
+
+def test_what_can_not_be_compared_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    _write(tmp_path, A, _many(0.5))
+    _write(tmp_path, B, _many(0.5), planned_beyond=1)
+
+    with pytest.raises(ConfigError, match="at least two"):
+        find_sides([A], tmp_path)
+    with pytest.raises(ConfigError, match="with itself"):
+        find_sides([A, f"{tmp_path}/mock-a_{A}"], tmp_path)
+    with pytest.raises(ConfigError, match="part of both"):
+        find_sides([A, "mock/a"], tmp_path)
+    with pytest.raises(ResultsError, match="Nor has any run a model 'mock/x'"):
+        find_sides([A, "mock/x"], tmp_path)
+    with pytest.raises(ResultsError, match="No run of mock/b is complete"):
+        find_sides([A, "mock/b"], tmp_path)
+
+
+# JSON
+
+
+def test_the_json_holds_the_documented_keys_and_no_nan(tmp_path: Path) -> None:
+    _write(tmp_path, A, random_trials(tasks=9, repetitions=2, trouble=0.3, seed=1))
+    _write(tmp_path, B, random_trials(tasks=9, repetitions=2, trouble=0.3, seed=2))
+
+    told = json.loads(json.dumps(record(compare(find_sides([A, B], tmp_path), seed=5), seed=5), allow_nan=False))
+
+    assert set(told) == {"schema", "baseline", "seed", "alpha", "power", "notes", "comparisons"}
+    [one] = told["comparisons"]
+    assert set(one) == {
+        "b", "verdict", "sentence", "outlook", "warnings", "unlike", "difference", "scores", "needed", "pass_threshold",
+        "categories", "tasks", "unpaired",
+    }  # fmt: skip
+    assert set(one["difference"]) == {"mean", "low", "high", "p", "p_adjusted", "is_exact", "tasks"}
+    assert set(one["tasks"][0]) == {"task_id", "category", "difference", "flipped", "a", "b"}
+    assert set(one["tasks"][0]["a"]) == {"score", "scores", "passed", "left_out", "spent"}
+    assert one["difference"]["tasks"] + len(one["unpaired"]) == 9

@@ -1,0 +1,376 @@
+"""The journal: what was acknowledged is there, whatever became of its writer."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import create_memory_object_stream
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.errors import ResultsError
+from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
+from pinchbench.results.journal.journal import MAX_GROUP, JournalWriter, read_journal, write_records
+from pinchbench.results.journal.records import (
+    GradeGiven,
+    Record,
+    RegradeStarted,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+    decode,
+    encode,
+)
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
+FINISHED = RunFinished(at=2.5)
+
+
+def outcome(number: int = 1, **changes: object) -> Outcome:
+    key = TrialKey(task_id=f"task_{number}", repetition=1)
+    return Outcome(**{"key": key, "reason": Reason.COMPLETED, "digest": "d", **changes})  # type: ignore[arg-type]
+
+
+def finished(number: int = 1) -> TrialFinished:
+    return TrialFinished(outcome=outcome(number))
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+NUMBER = st.floats(0, 1e9)
+COUNT = st.integers(0, 2**60)
+USAGE = st.builds(
+    Usage,
+    requests=COUNT,
+    input_tokens=COUNT,
+    output_tokens=COUNT,
+    cache_read_tokens=COUNT,
+    cache_write_tokens=COUNT,
+    total_tokens=COUNT,
+    cost_usd=NUMBER,
+)
+OUTCOME = st.builds(
+    Outcome,
+    key=st.builds(TrialKey, task_id=TEXT, repetition=st.integers(1, 1000)),
+    reason=st.sampled_from(Reason),
+    digest=TEXT,
+    timed_out=st.booleans(),
+    exit_code=st.none() | st.integers(-64, 255),
+    started_at=NUMBER,
+    execution_time_s=NUMBER,
+    session_ids=st.lists(TEXT, max_size=3).map(tuple),
+    workspace=TEXT,
+    models=st.lists(TEXT, max_size=3).map(tuple),
+    usage=USAGE,
+    leftovers=st.lists(TEXT, max_size=3).map(tuple),
+    note=TEXT,
+)
+
+
+@given(OUTCOME)
+def test_an_outcome_comes_back_as_it_went(one: Outcome) -> None:
+    line = encode(TrialFinished(outcome=one))
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert decode(line) == TrialFinished(outcome=one)
+
+
+@given(st.binary())
+def test_no_line_is_too_broken_to_be_refused(line: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        decode(line)
+
+
+def test_what_is_appended_is_there_also_while_the_journal_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    key = TrialKey(task_id="task_1", repetition=1)
+    records: list[Record] = [STARTED, TrialStarted(key=key, slot=1, attempt=1, at=2.0), finished(), FINISHED]
+    with JournalWriter(path) as journal:
+        journal.append(records[:1])
+        assert read_journal(path).records == tuple(records[:1])
+        journal.append(records[1:])
+        journal.append([])
+    assert read_journal(path).records == tuple(records)
+    assert read_journal(path).state.outcomes == (outcome(),)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_torn_last_line_is_left_out_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    whole = encode(STARTED) + encode(finished())
+    line = encode(finished(2))
+    for cut in range(1, len(line) - 1):
+        path.write_bytes(whole + line[:cut])
+        journal = read_journal(path)
+        assert journal.records == (STARTED, finished())
+        [problem] = journal.problems
+        assert problem.startswith(f"{path}:3: torn: ")
+        path.write_bytes(whole + line[:cut] + b"\n" + encode(FINISHED))  # the next writer has sealed it
+        journal = read_journal(path)
+        assert journal.records == (STARTED, finished(), FINISHED)
+        [problem] = journal.problems
+        assert problem.startswith(f"{path}:3: torn: ")
+        path.write_bytes(whole + line[:cut] + encode(FINISHED))  # and another one has not
+        journal = read_journal(path)
+        assert journal.records == (STARTED, finished(), FINISHED)
+        [problem] = journal.problems
+        assert problem.startswith(f"{path}:3: ")
+        assert problem.endswith("whole records on the same line, which are kept: 1")
+    path.write_bytes(whole + line[:-1])  # whole but for its newline: nothing is lost
+    assert read_journal(path).records == (STARTED, finished(), finished(2))
+
+
+def test_garbage_between_records_is_left_out_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    garbage = [b"garbage", b'{"type":5}', b'{"type":"unknown"}', b"[]", b"\xff\xfe", b'{"type":"outcome"}', b"[" * 9999]
+    path.write_bytes(encode(STARTED) + b"\n\n" + b"\n".join(garbage) + b"\n" + encode(FINISHED))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, FINISHED)
+    assert [problem.split(": ")[1] for problem in journal.problems] == ["no record"] * len(garbage)
+    assert journal.problems[0].startswith(f"{path}:4: ")
+
+
+def test_a_huge_line_hides_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    huge = [b"x" * size for size in (MAX_RECORD_BYTES - 1, MAX_RECORD_BYTES, 3 * MAX_RECORD_BYTES)]
+    path.write_bytes(encode(STARTED) + b"\n".join([*huge, b"garbage", encode(FINISHED), huge[-1]]))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, FINISHED)
+    assert [problem.removeprefix(f"{path}:").split(":")[0] for problem in journal.problems] == list(
+        "23458"
+    )  # 7 is empty
+    assert sum("longer than" in problem for problem in journal.problems) == 3
+
+
+def test_a_journal_that_is_not_there_is_an_error_but_an_empty_one_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="can't be read: No such file"):
+        read_journal(tmp_path / "journal.jsonl")
+    (tmp_path / "journal.jsonl").touch()
+    assert read_journal(tmp_path / "journal.jsonl").records == ()
+
+
+def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"precious")
+    with pytest.raises(ResultsError, match="can't be opened: File exists"):
+        JournalWriter(path)
+    assert path.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_is_told_with_what_is_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([STARTED])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, full)
+            with pytest.raises(ResultsError, match=r"No space left on device.*held before is safe"):
+                journal.append([FINISHED])
+    assert read_journal(tmp_path / "journal.jsonl").records[0] == STARTED
+
+
+def test_an_append_after_the_end_is_an_error(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([STARTED])
+    with pytest.raises(ResultsError, match="can't be written"):
+        journal.append([FINISHED])
+    assert read_journal(tmp_path / "journal.jsonl").records == (STARTED,)
+
+
+def test_a_disk_that_takes_a_little_at_a_time_gets_it_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    with JournalWriter(tmp_path / "journal.jsonl") as journal, monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, bytes(data[:7])))
+        journal.append([STARTED, finished()])
+    assert read_journal(tmp_path / "journal.jsonl").records == (STARTED, finished())
+
+
+class Disk(JournalWriter):
+    """A journal that remembers its groups."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.groups: list[int] = []
+
+    def append(self, records: Sequence[Record]) -> None:
+        super().append(records)
+        self.groups.append(len(records))
+
+
+@pytest.mark.anyio
+async def test_records_are_told_in_order_and_only_when_they_are_on_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    sender, receiver = create_memory_object_stream[Record](math.inf)
+    records: list[Record] = [finished(number) for number in range(MAX_GROUP + 44)]
+    with sender:
+        for record in records:
+            sender.send_nowait(record)
+    told: list[Record] = []
+    safe: list[int] = []
+
+    def written(record: Record) -> None:
+        told.append(record)
+        safe.append(len(disk.groups))
+
+    with Disk(path) as disk:
+        await write_records(receiver, disk.append, written)
+    assert told == records == list(read_journal(path).records)
+    assert disk.groups == [MAX_GROUP, 44]
+    assert safe == [1] * MAX_GROUP + [2] * 44
+
+
+@pytest.mark.anyio
+async def test_a_record_that_could_not_be_written_is_told_to_nobody(tmp_path: Path) -> None:
+    sender, receiver = create_memory_object_stream[Record](math.inf)
+    with sender:
+        sender.send_nowait(STARTED)
+    told: list[Record] = []
+    journal = JournalWriter(tmp_path / "journal.jsonl")
+    with journal:
+        pass
+    with pytest.raises(ResultsError):
+        await write_records(receiver, journal.append, told.append)
+    assert told == []
+
+
+def grade(number: int, score: float | None) -> GradeGiven:
+    key = TrialKey(task_id=f"task_{number}", repetition=1)
+    judge = JudgeGrade(score=score, votes=(0.5, 1.0), reply="\x00é")
+    check = CheckGrade(ungraded=Ungraded.CHECK_DIED, breakdown={"a": 0.5})
+    return GradeGiven(
+        grade=Grade(key=key, grading_type=GradingType.HYBRID, score=score, check=check, judge=judge, graded_at=1.5)
+    )
+
+
+def test_a_grade_comes_back_as_it_was_and_the_latest_of_a_trial_counts(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([STARTED, grade(1, 0.25), grade(2, None)])
+        journal.append([FINISHED, RegradeStarted(at=3.0, trials=1, judge={"model": "m"}), grade(1, 0.75)])
+    read = read_journal(tmp_path / "journal.jsonl")
+    assert read.problems == ()
+    assert [one.score for one in read.state.grades.values()] == [0.75, None]
+    assert read.records[1] == grade(1, 0.25)
+    assert (read.state.started, read.state.finished) == (STARTED, FINISHED)
+
+
+@pytest.mark.parametrize("digest", ["d", "another"])
+def test_a_failure_to_grade_takes_no_score_away_unless_the_task_has_changed(tmp_path: Path, digest: str) -> None:
+    first, failed = grade(1, 0.25), grade(1, None)
+    failed = GradeGiven(grade=replace(failed.grade, digest=digest, ungraded=Ungraded.JUDGE_REFUSED))
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append([GradeGiven(grade=replace(first.grade, digest="d")), failed])
+    [counting] = read_journal(tmp_path / "journal.jsonl").state.grades.values()
+    assert counting.score == (0.25 if digest == "d" else None)
+
+
+def test_a_journal_that_is_gone_on_with_keeps_what_it_held_and_seals_a_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(encode(STARTED) + encode(finished())[:20])
+    with JournalWriter(path, go_on=True) as journal:
+        journal.append([grade(1, 1.0)])
+    read = read_journal(path)
+    assert read.records == (STARTED, grade(1, 1.0))
+    assert [problem.rpartition(":")[0].partition(": ")[0] for problem in read.problems] == [f"{path}:2"]
+    assert read.state.finished is None
+
+
+def test_a_journal_has_one_writer_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with JournalWriter(path) as journal:
+        with pytest.raises(ResultsError, match="Another pinchbench-async is writing the run"):
+            JournalWriter(path, go_on=True)
+        journal.append([STARTED])
+    with JournalWriter(path, go_on=True) as journal:
+        journal.append([FINISHED])
+    assert read_journal(path).records == (STARTED, FINISHED)
+
+
+def test_a_journal_that_its_runner_did_not_come_to_make_is_made_to_go_on(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path / "journal.jsonl", go_on=True) as journal:
+        journal.append([STARTED])
+    assert read_journal(tmp_path / "journal.jsonl").records == (STARTED,)
+    with pytest.raises(ResultsError, match="can't be opened: No such file"):
+        JournalWriter(tmp_path / "gone" / "journal.jsonl", go_on=True)
+
+
+def test_nul_bytes_that_a_power_cut_left_are_torn_and_hide_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    line = encode(finished())
+    for zeros in (1, 4096, 2 * MAX_RECORD_BYTES + 7):
+        nuls = b"\0" * zeros
+        for tail, kept in {
+            nuls: (),
+            nuls + b"\n" + encode(FINISHED): (FINISHED,),
+            nuls + encode(FINISHED): (FINISHED,),
+            line[:-1] + nuls[:5000]: (finished(),),
+            line[:-9] + nuls[:5000]: (),
+            line[:-9] + nuls[:5000] + b"\n" + encode(FINISHED): (FINISHED,),
+        }.items():
+            path.write_bytes(encode(STARTED) + tail)
+            journal = read_journal(path)
+            assert journal.records == (STARTED, *kept)
+            [problem] = journal.problems
+            assert problem.startswith(f"{path}:2: torn: ")
+            assert problem.endswith(" NUL bytes")
+
+
+def test_a_line_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    group = encode(finished()) + encode(finished(2))
+    path.write_bytes(encode(STARTED) + group + group + encode(FINISHED))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, finished(), finished(2), FINISHED)
+    assert journal.problems == tuple(f"{path}:{number}: the same as a line before" for number in (4, 5))
+
+
+def test_another_runner_may_write_the_same_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    records: list[Record] = [STARTED, finished(), FINISHED]
+    for at in (3.0, 4.0):
+        records += [RunResumed(at=at, trials=1, config={}, versions={}), finished(), FINISHED]
+    path.write_bytes(b"".join(map(encode, records)))
+    read = read_journal(path)
+    assert (read.records, read.problems) == (tuple(records), ())
+
+
+def test_a_record_of_a_newer_release_is_named_and_keeps_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(encode(STARTED) + b'{"type":"\\u001b[2Jnew","at":1}\n' + encode(FINISHED))
+    journal = read_journal(path)
+    assert journal.records == (STARTED, FINISHED)
+    assert journal.problems == (f"{path}:2: no record: of a kind that this release does not know: '\\x1b[2Jnew'",)
+
+
+def test_a_clock_that_jumps_back_changes_no_order(tmp_path: Path) -> None:
+    key = TrialKey(task_id="task_1", repetition=1)
+    records = tuple(TrialStarted(key=key, slot=1, attempt=attempt, at=9.0 - attempt) for attempt in range(1, 9))
+    with JournalWriter(tmp_path / "journal.jsonl") as journal:
+        journal.append(records)
+    assert read_journal(tmp_path / "journal.jsonl").records == records
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.booleans()), max_size=8))
+def test_torn_lines_of_any_number_of_writers_take_nothing_else_along(torn: list[tuple[int, bool]]) -> None:
+    lines = [encode(STARTED)]
+    records: list[Record] = [STARTED]
+    for number, (cut, sealed) in enumerate(torn):
+        lines += [encode(finished(100 + number))[:-1][:cut], b"\n" * sealed, encode(finished(number))]
+        whole = [finished(100 + number)] if cut >= len(encode(finished(100 + number))) - 1 else []
+        records += [*whole, finished(number)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        path.write_bytes(b"".join(lines))
+        assert read_journal(path).records == tuple(records)

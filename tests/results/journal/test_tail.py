@@ -1,0 +1,208 @@
+"""A run that somebody else writes: its journal read while it grows, and told again as events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
+from pinchbench.errors import ResultsError
+from pinchbench.events import Notice, RegradeBegan, RunBegan, TrialBegan, TrialEnded, TrialGraded
+from pinchbench.model import Reason, TrialKey
+from pinchbench.report.terminal.progress import Board
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.records import (
+    PaceSet,
+    RegradeStarted,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    TrialFinished,
+    TrialStarted,
+    encode,
+)
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES
+from pinchbench.results.journal.tail import FollowedRun, JournalTail, Retelling
+from pinchbench.results.manifest import TaskFacts, read_facts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.results.paths import RunFiles
+
+KEY = TrialKey(task_id="task_a", repetition=1)
+STARTED = TrialStarted(key=KEY, slot=1, attempt=1, at=BEGAN)
+FINISHED = RunFinished(at=BEGAN + 1)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    path = tmp_path / "journal.jsonl"
+    path.touch()
+    return path
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_each_record_is_read_once_when_its_line_is_whole(journal: Path) -> None:
+    tail = JournalTail(journal)
+    line = encode(STARTED)
+    seen = []
+    for place in range(len(line)):
+        _append(journal, line[place : place + 1])
+        seen.append(tail.read())
+
+    assert seen == [[]] * (len(line) - 1) + [[STARTED]]
+    assert tail.read() == []
+    _append(journal, encode(FINISHED))
+    assert tail.read() == [FINISHED]
+
+
+def test_what_is_no_record_is_left_out_and_what_follows_is_found(journal: Path) -> None:
+    tail = JournalTail(journal)
+    _append(journal, b'{"type":"trial_star\n\0\0\0\n{"type":"of a later release"}\n\xff\n')
+    _append(journal, b"\0\0" + encode(STARTED))
+
+    assert tail.read() == [STARTED]
+
+
+def test_a_line_that_is_there_twice_counts_once_for_each_runner(journal: Path) -> None:
+    tail = JournalTail(journal)
+    resumed = RunResumed(at=1.0, trials=1, config={}, versions={})
+    _append(journal, encode(STARTED) * 2 + encode(resumed) + encode(STARTED))
+
+    assert tail.read() == [STARTED, resumed, STARTED]
+
+
+def test_a_writer_that_takes_back_what_it_could_not_save_is_followed_on(journal: Path) -> None:
+    tail = JournalTail(journal)
+    _append(journal, encode(STARTED))
+    tail.read()
+    with journal.open("r+b") as file:
+        file.truncate(0)
+    assert tail.read() == []
+    _append(journal, encode(FINISHED))
+
+    assert tail.read() == [FINISHED]
+
+
+def test_a_line_without_an_end_is_not_read_again_and_again(journal: Path) -> None:
+    tail = JournalTail(journal)
+    _append(journal, b"x" * (MAX_RECORD_BYTES + 5))
+    for _ in range(4):
+        assert tail.read() == []
+    _append(journal, b"\n" + encode(STARTED))
+
+    assert tail.read() == [STARTED]
+
+
+def test_a_journal_that_has_gone_is_an_error_that_names_it(journal: Path) -> None:
+    tail = JournalTail(journal)
+    journal.unlink()
+
+    with pytest.raises(ResultsError, match=r"journal\.jsonl"):
+        tail.read()
+
+
+def _followed(files: RunFiles) -> Board:
+    board = Board()
+    for event in FollowedRun(files).read():
+        board.take(event, 0.0)
+    return board
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_followed_run_comes_to_the_same_counts_as_its_result(tmp_path: Path, seed: int) -> None:
+    trials = random_trials(tasks=9, repetitions=3, trouble=0.4, seed=seed)
+    again = Made(retried=(Reason.PROVIDER_ERROR, Reason.NO_TRANSCRIPT), score=0.5)
+    files = write_run(tmp_path, PlannedRun(trials={**trials, "task_again": (again,)}, planned_beyond=1))
+
+    board, run = _followed(files), read_run(files)
+
+    counts = board.counts
+    scores = [score for key in run.facts.keys if (score := run.score(key)) is not None]
+    assert counts.done == len(run.outcomes)
+    assert board.trials == len(run.facts.plan)
+    assert counts.scores == len(scores)
+    assert counts.mean == pytest.approx(sum(scores) / len(scores))
+    assert counts.passed == sum(score >= run.pass_threshold for score in scores)
+    assert counts.infrastructure == sum(not one.reason.counts for one in run.outcomes)
+    assert counts.ungraded == sum(one.reason.counts and run.score(one.key) is None for one in run.outcomes)
+    assert board.retries == 2
+    assert len(board.ahead) == 10
+    assert board.usage.total_tokens == sum(one.usage.total_tokens for one in run.journal.state.attempts)
+    assert board.judge_usage.cost_usd == pytest.approx(0.001 * len(run.journal.state.attempt_grades))
+
+
+def _retelling(tmp_path: Path) -> Retelling:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(), Made()), "task_b": (Made(),)}, slots=4))
+    return Retelling(read_facts(files.provenance), files)
+
+
+def test_the_beginning_says_what_is_ahead_and_how_long_ago_it_was(tmp_path: Path) -> None:
+    began = _retelling(tmp_path).begin(BEGAN + 60)
+
+    assert began.ago_s == 60
+    assert [str(one.key) for one in began.ahead] == ["task_a", "task_b", "task_a@2"]
+    assert (began.trials, began.slots, began.pass_threshold) == (3, 3, 0.5)
+
+
+def test_a_running_trial_has_been_running_since_it_was_started(tmp_path: Path) -> None:
+    retelling = _retelling(tmp_path)
+
+    assert list(retelling.tell(STARTED, BEGAN + 7)) == [
+        TrialBegan(slot=1, key=KEY, timeout_s=120.0, attempt=1, ago_s=7.0)
+    ]
+    # the other machine's clock is ahead
+    assert next(retelling.tell(STARTED, BEGAN - 5)) == TrialBegan(slot=1, key=KEY, timeout_s=120.0)
+
+
+def test_a_resumed_run_has_ahead_what_was_not_settled_or_has_changed(tmp_path: Path) -> None:
+    retelling = _retelling(tmp_path)
+    outcome = next(
+        record.outcome
+        for record in JournalTail(next(tmp_path.glob("*/journal.jsonl"))).read()
+        if isinstance(record, TrialFinished)
+    )
+    other = replace(outcome, key=TrialKey(task_id="task_b", repetition=1))
+    for one in (outcome, other):
+        assert list(retelling.tell(TrialFinished(outcome=one), BEGAN)) == [TrialEnded(outcome=one)]
+    facts = retelling.facts
+    changed = msgspec.structs.replace(facts.tasks["task_b"], digest="new", timeout_s=9.0)
+    assert isinstance(changed, TaskFacts)
+    resumed = RunResumed(
+        at=BEGAN, trials=2, config={**facts.config, "concurrency": 1}, versions={}, tasks={"task_b": changed}
+    )
+
+    [began] = retelling.tell(resumed, BEGAN)
+
+    assert isinstance(began, RunBegan)
+    assert [(str(one.key), one.timeout_s) for one in began.ahead] == [("task_b", 9.0), ("task_a@2", 120.0)]
+    assert began.slots == 1
+    [later] = retelling.tell(msgspec.structs.replace(resumed, gone=("task_a",)), BEGAN)
+    assert isinstance(later, RunBegan)
+    assert (later.trials, len(later.ahead)) == (1, 1)
+
+
+def test_other_records_are_told_for_what_they_are(tmp_path: Path) -> None:
+    retelling = _retelling(tmp_path)
+    records = JournalTail(next(tmp_path.glob("*/journal.jsonl"))).read()
+
+    told = [event for record in records for event in retelling.tell(record, BEGAN)]
+    assert sum(isinstance(one, TrialGraded) for one in told) == 3
+    assert list(retelling.tell(RunStarted(run_id="r", model="m", at=0, trials=3), BEGAN)) == []
+    assert list(retelling.tell(FINISHED, BEGAN)) == []
+    assert list(retelling.tell(RunFinished(at=0, interrupted="SIGINT"), BEGAN)) == [
+        Notice(text="SIGINT has ended the run.")
+    ]
+    [pace] = retelling.tell(PaceSet(at=0, limit=2, why="busy"), BEGAN)
+    assert pace is not None
+    [again] = retelling.tell(RegradeStarted(at=0, trials=5), BEGAN)
+    assert isinstance(again, RegradeBegan)
+    assert again.trials == 5

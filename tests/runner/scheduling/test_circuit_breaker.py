@@ -1,0 +1,260 @@
+"""A run whose trials fail alike is paused and tried; one that works is left alone."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.model import Outcome, Reason, TrialKey
+from pinchbench.runner.scheduling.circuit_breaker import FIRST, PAUSES, ROW, Breaker, GiveUp, Pause, Recovered
+from pinchbench.runner.scheduling.diagnosis import SANITY_TASKS, diagnose
+
+LOST = Reason.GATEWAY_LOST  # passes
+FULL = Reason.DISK_FULL  # does not
+
+
+def outcome(reason: Reason, task_id: str = "t1", *, asleep_s: float = 0, note: str = "") -> Outcome:
+    key = TrialKey(task_id=task_id, repetition=1)
+    return Outcome(key=key, reason=reason, digest="d", asleep_s=asleep_s, note=note)
+
+
+def breaker(*, enabled: bool = True, works: bool = False, jitter: float = 1) -> Breaker:
+    return Breaker(enabled=enabled, delay_s=10, jitter=lambda: jitter, works=works)
+
+
+def feed(one: Breaker, *reasons: Reason) -> list[object]:
+    ends = (outcome(reason, f"t{number}") for number, reason in enumerate(reasons))
+    return [one.ended(ended, 100, is_probe=False) for ended in ends]
+
+
+def opened(reason: Reason = LOST) -> Breaker:
+    one = breaker()
+    assert isinstance(feed(one, *[reason] * FIRST)[-1], Pause)
+    return one
+
+
+def probe(one: Breaker, ended: Outcome, now: float = 200) -> object:
+    one.probing()
+    assert one.state == "probing"
+    return one.ended(ended, now, is_probe=True)
+
+
+# When it trips
+
+
+@pytest.mark.parametrize("sanity", SANITY_TASKS)
+def test_a_sanity_task_that_could_not_run_pauses_the_run_at_once(sanity: str) -> None:
+    one = breaker()
+    ended = outcome(LOST, sanity)
+    answer = one.ended(ended, 100, is_probe=False)
+    assert answer == Pause(until=110, why=f"{diagnose(ended)} The run is paused; one trial will be tried in 10 s.")
+    assert (one.state, one.resume_at, one.why) == ("paused", 110, diagnose(ended))
+
+
+def test_a_sanity_task_that_could_not_run_is_one_of_many_once_something_has_counted() -> None:
+    one = breaker()
+    feed(one, Reason.COMPLETED)
+    assert one.ended(outcome(LOST, SANITY_TASKS[0]), 100, is_probe=False) is None
+    assert breaker(works=True).ended(outcome(LOST, SANITY_TASKS[0]), 100, is_probe=False) is None
+
+
+def test_a_bad_answer_to_the_sanity_task_is_for_the_score() -> None:
+    assert breaker().ended(outcome(Reason.TIMED_OUT, SANITY_TASKS[0]), 100, is_probe=False) is None
+
+
+def test_three_first_attempts_that_fail_alike_pause_the_run() -> None:
+    one = breaker()
+    answers = feed(one, LOST, LOST, LOST)
+    assert answers[:2] == [None, None]
+    assert isinstance(answers[2], Pause)
+
+
+@pytest.mark.parametrize(
+    "reasons",
+    [
+        [LOST, LOST, Reason.COMPLETED, LOST, LOST, LOST, LOST],
+        [Reason.AGENT_NOT_STARTED, LOST, LOST, LOST, LOST],
+        [LOST, LOST, FULL, LOST, LOST, FULL, FULL, FULL, FULL],
+    ],
+    ids=["one counted", "one failed otherwise", "they fail in turns"],
+)
+def test_fewer_than_five_in_a_row_that_fail_alike_are_borne(reasons: list[Reason]) -> None:
+    one = breaker()
+    assert feed(one, *reasons) == [None] * len(reasons)
+    assert (one.state, one.resume_at, one.why) == ("closed", -math.inf, "")
+
+
+@pytest.mark.parametrize("before", [[Reason.COMPLETED], [FULL, LOST, FULL]])
+def test_five_in_a_row_that_fail_alike_pause_the_run_at_any_time(before: list[Reason]) -> None:
+    one = breaker()
+    answers = feed(one, *before, *[LOST] * ROW)
+    assert answers[:-1] == [None] * (len(before) + ROW - 1)
+    assert isinstance(answers[-1], Pause)
+
+
+def test_a_resumed_run_that_has_worked_takes_five_in_a_row() -> None:
+    answers = feed(breaker(works=True), *[LOST] * ROW)
+    assert answers[:-1] == [None] * (ROW - 1)
+    assert isinstance(answers[-1], Pause)
+
+
+def test_one_trial_that_fails_again_and_again_may_be_broken_by_itself() -> None:
+    one = breaker(works=True)
+    for number in range(3 * ROW):
+        assert one.ended(outcome(LOST, f"t{number % 2}"), 100, is_probe=False) is None
+    assert isinstance(one.ended(outcome(LOST, "t2"), 100, is_probe=False), Pause)
+
+
+def test_a_key_that_is_refused_at_the_very_start_pauses_the_run_at_once() -> None:
+    refused = outcome(Reason.PROVIDER_ERROR, note="401 bad key")
+    assert isinstance(breaker().ended(refused, 100, is_probe=False), Pause)
+    assert breaker(works=True).ended(refused, 100, is_probe=False) is None
+    busy = outcome(Reason.PROVIDER_ERROR, note="429 slow down")
+    assert breaker().ended(busy, 100, is_probe=False) is None
+
+
+def test_failures_of_one_reason_for_different_causes_are_not_alike() -> None:
+    one = breaker(works=True)
+    for note in ("401 bad key", "429 slow down", "401 bad key", "500 oops", "401 bad key", "404 no such model"):
+        assert one.ended(outcome(Reason.PROVIDER_ERROR, note=note), 0, is_probe=False) is None
+
+
+def test_what_was_interrupted_or_overslept_is_not_counted_either_way() -> None:
+    one = breaker()
+    for ended in (
+        outcome(LOST),
+        outcome(Reason.INTERRUPTED, SANITY_TASKS[0]),
+        outcome(LOST, SANITY_TASKS[0], asleep_s=60),
+        outcome(LOST),
+        outcome(Reason.TIMED_OUT, asleep_s=60),
+    ):
+        assert one.ended(ended, 0, is_probe=False) is None
+    assert isinstance(one.ended(outcome(LOST), 0, is_probe=False), Pause)
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(Reason)), st.booleans())))
+def test_one_that_is_switched_off_says_nothing(ends: list[tuple[Reason, bool]]) -> None:
+    one = breaker(enabled=False)
+    for reason, is_sanity in ends:
+        assert one.ended(outcome(reason, SANITY_TASKS[0] if is_sanity else "t1"), 0, is_probe=False) is None
+    assert (one.state, one.resume_at) == ("closed", -math.inf)
+
+
+# While it is open
+
+
+def test_what_still_runs_during_a_pause_can_only_help() -> None:
+    one = opened()
+    assert feed(one, *[LOST] * 10, *[FULL] * 10, Reason.INTERRUPTED) == [None] * 21
+    assert (one.state, one.resume_at) == ("paused", 110)
+    (answer,) = feed(one, Reason.COMPLETED)
+    assert answer == Recovered(why="t0 ran to an end of its own: the run goes on.")
+    assert (one.state, one.resume_at, one.why) == ("closed", -math.inf, "")
+
+
+def test_what_still_runs_while_the_probe_does_can_only_help() -> None:
+    one = opened()
+    one.probing()
+    assert feed(one, LOST, FULL) == [None, None]
+    assert isinstance(feed(one, Reason.TIMED_OUT)[0], Recovered)
+    assert one.ended(outcome(LOST), 300, is_probe=True) is None, "the probe is one of many now"
+    assert one.state == "closed"
+
+
+@pytest.mark.parametrize("reason", [one for one in Reason if one.counts])
+def test_a_probe_that_counts_closes_it_and_everything_starts_anew(reason: Reason) -> None:
+    one = opened()
+    assert isinstance(probe(one, outcome(reason)), Recovered)
+    assert one.state == "closed"
+    answers = feed(one, *[LOST] * ROW)
+    assert answers[:-1] == [None] * (ROW - 1)
+    assert isinstance(answers[-1], Pause)
+    assert answers[-1].until == 110, "the first pause again"
+
+
+def test_while_nothing_has_worked_a_run_is_given_up_sooner() -> None:
+    one = opened()
+    assert isinstance(probe(one, outcome(LOST)), Pause)
+    assert isinstance(probe(one, outcome(LOST)), GiveUp)
+
+
+@pytest.mark.parametrize("jitter", [0.5, 1.0, 1.5])
+def test_pauses_grow_and_then_the_run_is_given_up(jitter: float) -> None:
+    one = breaker(jitter=jitter, works=True)
+    answer: object = feed(one, *[LOST] * ROW)[-1]
+    waits = []
+    now = 100.0
+    while isinstance(answer, Pause):
+        waits.append(answer.until - now)
+        assert answer.until == one.resume_at
+        assert answer.why.endswith(f"one trial will be tried in {math.ceil(waits[-1])} s.")
+        assert ("stays paused" in answer.why) == (len(waits) > 1)
+        now = answer.until + 5
+        answer = probe(one, outcome(LOST), now)
+    assert waits == pytest.approx([10 * jitter * factor for factor in PAUSES])
+    said = f"{diagnose(outcome(LOST))} The run was stopped after 4 more tries in vain; `--no-fail-fast` goes on all the same."
+    assert answer == GiveUp(why=said)
+    assert one.resume_at == math.inf
+    assert feed(one, Reason.COMPLETED, LOST) == [None, None], "it is final"
+
+
+def test_what_somebody_has_to_mend_is_looked_at_once_more_and_soon() -> None:
+    one = breaker(jitter=1.5)
+    pause = feed(one, FULL, FULL, FULL)[-1]
+    assert isinstance(pause, Pause)
+    assert pause.until == 105
+    answer = probe(one, outcome(FULL))
+    assert isinstance(answer, GiveUp)
+    assert "after one more try in vain" in answer.why
+
+
+def test_a_probe_that_fails_otherwise_is_judged_by_its_own_cause() -> None:
+    one = opened(FULL)
+    second = probe(one, outcome(LOST), 200)
+    assert isinstance(second, Pause)
+    assert second.until == 200 + 10 * PAUSES[1]
+    assert second.why.startswith(diagnose(outcome(LOST)))
+    assert isinstance(probe(one, outcome(FULL), 300), GiveUp)
+
+
+@pytest.mark.parametrize("ended", [outcome(Reason.INTERRUPTED), outcome(LOST, asleep_s=3), outcome(FULL, asleep_s=3)])
+def test_a_probe_that_tells_nothing_is_made_again_at_once(ended: Outcome) -> None:
+    one = opened()
+    assert probe(one, ended, 200) is None
+    assert (one.state, one.resume_at) == ("paused", 200)
+    assert isinstance(probe(one, outcome(Reason.COMPLETED), 210), Recovered)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([Reason.COMPLETED, LOST, FULL, Reason.INTERRUPTED]),
+            st.sampled_from([0.0, 9.0]),
+            st.booleans(),
+        ),
+        max_size=60,
+    )
+)
+def test_its_state_fits_what_it_says_whatever_happens(ends: list[tuple[Reason, float, bool]]) -> None:
+    one = breaker()
+    is_open = False
+    for number, (reason, asleep_s, is_probe) in enumerate(ends):
+        if one.state == "paused" and is_probe and one.resume_at < math.inf:
+            one.probing()
+        match one.ended(outcome(reason, asleep_s=asleep_s), number, is_probe=is_probe):
+            case Pause(until=until):
+                assert until == one.resume_at > number
+                is_open = True
+            case GiveUp():
+                assert one.resume_at == math.inf
+                return
+            case Recovered():
+                assert is_open
+                is_open = False
+            case None:
+                pass
+        assert (one.state != "closed") == is_open
+        assert bool(one.why) == is_open

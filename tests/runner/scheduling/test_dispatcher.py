@@ -1,0 +1,385 @@
+"""Attempts on their way to the slots: retries, pauses, the provider's limits and the budget, on a virtual clock."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from anyio import create_task_group
+
+from pinchbench.model import (
+    Attempt,
+    Grade,
+    GradingType,
+    JudgeGrade,
+    Outcome,
+    Reason,
+    Stop,
+    Task,
+    Trial,
+    TrialKey,
+    Usage,
+)
+from pinchbench.results.journal.records import PaceSet, TrialFinished
+from pinchbench.runner.control import RunControl
+from pinchbench.runner.scheduling.budget import Budget, Limits
+from pinchbench.runner.scheduling.circuit_breaker import Breaker
+from pinchbench.runner.scheduling.dispatcher import LATE_PROBE, Decision, Dispatcher, Pace
+from pinchbench.runner.scheduling.queue import Schedule
+from pinchbench.runner.scheduling.rate_limit import Throttle
+from pinchbench.runner.signals import Interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trio.testing import MockClock
+
+    from pinchbench.results.journal.records import Record
+
+pytestmark = pytest.mark.anyio
+
+DELAY_S = 10.0
+TRIAL_S = 60.0
+REFUSED = "401 invalid api key"
+BUSY = "429 too many requests"
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Time passes at once where everybody waits for it."""
+    from trio.testing import MockClock  # noqa: PLC0415
+
+    clock: MockClock = MockClock(autojump_threshold=0)
+    return "trio", {"clock": clock}
+
+
+def attempts(count: int) -> list[Attempt]:
+    tasks = [
+        Task(
+            task_id=f"task_{number}",
+            name="",
+            category="",
+            grading_type=GradingType.AUTOMATED,
+            prompt="",
+            turns=(),
+        )
+        for number in range(count)
+    ]
+    return [
+        Attempt(trial=Trial(key=TrialKey(task_id=task.task_id, repetition=1), task=task, timeout_s=60.0))
+        for task in tasks
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moment:
+    """The end of an attempt: how many run at that moment, itself included, and when it is."""
+
+    attempt: Attempt
+    running: int
+    now: float
+
+
+class Bench:
+    """A dispatcher, workers that take `TRIAL_S` an attempt, and a world that says how each attempt ends."""
+
+    def __init__(
+        self,
+        ends: Callable[[Moment], Outcome],
+        *,
+        trials: int = 8,
+        slots: int = 4,
+        retries: int = 2,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        fail_fast: bool = True,
+        expected_s: dict[str, float] | None = None,
+        took_s: dict[str, float] | None = None,
+    ) -> None:
+        self.interrupt = Interrupt()
+        self.paces: list[tuple[float, int, str]] = []
+        self.told: list[str] = []
+        self.made: list[tuple[float, str, int]] = []
+        self.reasons: list[Reason] = []
+        self.retried: list[bool] = []
+        self.most = 0
+        self._running = 0
+        self._ends = ends
+        self._slots = slots
+        self._took_s = took_s or {}
+
+        def jitter() -> float:
+            return 1.0
+
+        self.dispatcher = Dispatcher(
+            schedule=Schedule(attempts(trials), retries=retries, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+            throttle=Throttle(slots, delay_s=DELAY_S, jitter=jitter),
+            breaker=Breaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
+            budget=Budget(limits, began=anyio.current_time(), expected_s=expected_s or {}),
+        )
+        self.control = RunControl(self.dispatcher, record=self._record, interrupt=self.interrupt, tell=self.told.append)
+        self.began = anyio.current_time()
+
+    def _record(self, record: Record) -> None:
+        if isinstance(record, PaceSet):
+            self.paces.append((anyio.current_time(), record.limit, record.why))
+            assert record.is_end == (record.why == self.dispatcher.stopped)
+        elif isinstance(record, TrialFinished):
+            self.retried.append(record.retried)
+
+    async def run(self) -> None:
+        async with create_task_group() as watch:
+            watch.start_soon(self.control.heed_deadline)
+            watch.start_soon(self.control.heed_stop)
+            async with create_task_group() as workers:
+                for _ in range(self._slots):
+                    workers.start_soon(self._work)
+            watch.cancel_scope.cancel()
+
+    async def _work(self) -> None:
+        while (attempt := await self.control.take()) is not None:
+            self.made.append((anyio.current_time() - self.began, attempt.key.task_id, attempt.number))
+            self._running += 1
+            self.most = max(self.most, self._running)
+            took_s = self._took_s.get(attempt.key.task_id, TRIAL_S)
+            with anyio.move_on_after(took_s) as limit:
+                await self.interrupt.stop.wait()
+            outcome = self._ends(Moment(attempt=attempt, running=self._running, now=anyio.current_time() - self.began))
+            if not limit.cancelled_caught:
+                outcome = Outcome(key=attempt.key, reason=Reason.INTERRUPTED, digest="", usage=outcome.usage)
+            self._running -= 1
+            self.reasons.append(outcome.reason)
+            self.control.ended(attempt, outcome)
+
+
+def ended(attempt: Attempt, reason: Reason = Reason.COMPLETED, *, note: str = "", cost: float = 0.0) -> Outcome:
+    return Outcome(
+        key=attempt.key,
+        reason=reason,
+        digest="",
+        attempt=attempt.number,
+        note=note,
+        execution_time_s=TRIAL_S,
+        usage=Usage(requests=1, total_tokens=1000, cost_usd=cost),
+    )
+
+
+def test_what_follows_from_the_end_of_an_attempt_is_a_value_and_nothing_is_done() -> None:
+    def jitter() -> float:
+        return 1.0
+
+    dispatcher = Dispatcher(
+        schedule=Schedule(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+        throttle=Throttle(2, delay_s=DELAY_S, jitter=jitter),
+        breaker=Breaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
+        budget=Budget(Limits(max_cost_usd=1.0), began=0.0),
+    )
+    first, nothing = dispatcher.next(0.0)
+    assert isinstance(first, Attempt)
+    assert nothing == Decision()
+    busy = ended(first, Reason.PROVIDER_ERROR, note=BUSY, cost=0.1)
+    decision = dispatcher.ended(first, busy, TRIAL_S)
+    assert decision.retried
+    assert [pace.limit for pace in decision.paces] == [1]
+    assert not decision.ends_agents
+    assert dispatcher.next(TRIAL_S) == (TRIAL_S + DELAY_S, Decision())
+    second, _ = dispatcher.next(TRIAL_S + DELAY_S)
+    assert isinstance(second, Attempt)
+    decision = dispatcher.uses(second, Usage(requests=1, cost_usd=1.5))
+    assert decision.ends_agents
+    assert decision.paces == (Pace(limit=0, why=dispatcher.stopped, is_end=True),)
+    assert dispatcher.next(2 * TRIAL_S) == (None, Decision())
+
+
+async def test_all_attempts_are_made_as_many_at_once_as_there_are_slots() -> None:
+    bench = Bench(lambda at: ended(at.attempt))
+    await bench.run()
+    assert [task for _, task, _ in bench.made] == [f"task_{number}" for number in range(8)]
+    assert bench.most == 4
+    assert anyio.current_time() - bench.began == pytest.approx(2 * TRIAL_S)
+    assert (bench.paces, bench.told, bench.dispatcher.stopped) == ([], [], "")
+
+
+async def test_a_retry_waits_for_its_time_after_the_others() -> None:
+    def ends(at: Moment) -> Outcome:
+        attempt = at.attempt
+        fails = attempt.key.task_id == "task_1" and attempt.number < 3
+        return ended(attempt, Reason.GATEWAY_LOST if fails else Reason.COMPLETED)
+
+    bench = Bench(ends, trials=6, slots=2)
+    await bench.run()
+    again = [(when, number) for when, task, number in bench.made if task == "task_1"]
+    assert again == [
+        (0, 1),
+        (pytest.approx(3 * TRIAL_S), 2),
+        (pytest.approx(4 * TRIAL_S + 2 * DELAY_S), 3),
+    ]
+    assert bench.dispatcher.stop is None
+
+
+async def test_a_run_that_can_not_work_is_paused_probed_once_and_given_up_as_inconclusive() -> None:
+    bench = Bench(lambda at: ended(at.attempt, Reason.PROVIDER_ERROR, note=REFUSED), trials=100)
+    await bench.run()
+    assert bench.dispatcher.stop is Stop.INCONCLUSIVE
+    assert "is it set, valid" in bench.dispatcher.stopped
+    assert bench.told == []
+    assert len(bench.made) == 5  # four at once, and one to see whether it was a bad moment
+    assert [limit for _, limit, _ in bench.paces] == [0, 0]
+    assert bench.paces[-1][2] == bench.dispatcher.stopped
+    assert not bench.interrupt.stop.is_set()
+
+
+def failing_beside(slow: Callable[[Moment], Outcome], working_from_s: float) -> Callable[[Moment], Outcome]:
+    """An outage until `working_from_s`; task_0 ends as `slow` says, whenever it does."""
+
+    def ends(at: Moment) -> Outcome:
+        if at.attempt.key.task_id == "task_0":
+            return slow(at)
+        is_out = at.now <= working_from_s
+        return ended(at.attempt, Reason.PROVIDER_ERROR if is_out else Reason.COMPLETED, note="503 unavailable")
+
+    return ends
+
+
+@pytest.mark.parametrize("reason", [Reason.COMPLETED, Reason.PROVIDER_ERROR, Reason.TIMED_OUT])
+async def test_a_probe_starts_when_it_was_announced_although_a_trial_still_runs(reason: Reason) -> None:
+    slow = failing_beside(lambda at: ended(at.attempt, reason, note="429 too many requests"), 2.5 * TRIAL_S)
+    bench = Bench(slow, trials=20, took_s={"task_0": 10 * TRIAL_S})
+    await bench.run()
+    paused = [(when - bench.began, why) for when, limit, why in bench.paces if limit == 0]
+    announced = [(when, re.findall(r"in (\d+) s\.", why)) for when, why in paused]
+    assert announced[:2] == [(TRIAL_S, ["10"]), (2 * TRIAL_S + DELAY_S, ["40"])]
+    started = [when for when, _, _ in bench.made]
+    assert all(when + float(in_s) in started for when, [in_s] in announced)
+    assert (
+        max(when for when, task, _ in bench.made if task != "task_0") < 10 * TRIAL_S
+    )  # and once it worked, the others did not wait for the slow one either
+
+
+async def test_a_probe_that_the_budget_has_no_room_for_says_so_once_and_starts_when_it_has() -> None:
+    def ends(at: Moment) -> Outcome:
+        cost = 1e-6 if at.attempt.key.task_id == "task_0" else 0.3
+        return ended(at.attempt, Reason.PROVIDER_ERROR, note=REFUSED, cost=cost)
+
+    bench = Bench(ends, slots=4, trials=4, took_s={"task_0": 5 * TRIAL_S}, limits=Limits(max_cost_usd=1.45))
+    await bench.run()
+    assert bench.told.count(LATE_PROBE) == 1
+    assert bench.made[4][0] == pytest.approx(5 * TRIAL_S)
+
+
+async def test_a_run_outlasts_an_outage_of_minutes_and_loses_no_trial() -> None:
+    def ends(at: Moment) -> Outcome:
+        is_out = 2 * TRIAL_S < at.now <= 8 * TRIAL_S
+        return ended(at.attempt, Reason.PROVIDER_ERROR if is_out else Reason.COMPLETED, note="503 unavailable")
+
+    bench = Bench(ends, trials=40)
+    await bench.run()
+    assert bench.dispatcher.stopped == ""
+    assert bench.reasons.count(Reason.COMPLETED) == 40
+    assert bench.reasons.count(Reason.PROVIDER_ERROR) < 20
+    assert [limit for _, limit, _ in bench.paces][-1] == 4
+
+
+async def test_a_provider_that_serves_only_two_at_once_gets_fewer_and_then_more_again() -> None:
+    def ends(at: Moment) -> Outcome:
+        if at.running > 2:
+            return ended(at.attempt, Reason.PROVIDER_ERROR, note=BUSY)
+        return ended(at.attempt)
+
+    bench = Bench(ends, trials=60, slots=8, retries=20, fail_fast=False)
+    await bench.run()
+    assert bench.reasons.count(Reason.COMPLETED) == 60
+    limits = [limit for _, limit, _ in bench.paces]
+    assert limits[0] == 4
+    assert min(limits) >= 1
+    assert any(after > before for before, after in pairwise(limits))
+
+
+async def test_what_was_told_live_lowers_the_pace_at_once_and_only_once() -> None:
+    bench = Bench(lambda at: ended(at.attempt), trials=4)
+    async with create_task_group() as group:
+        group.start_soon(bench.run)
+        await anyio.sleep(1)
+        for attempt in attempts(4):
+            bench.control.limited(attempt)
+        assert [limit for _, limit, _ in bench.paces] == [2]
+
+
+async def test_money_is_not_spent_beyond_the_limit() -> None:
+    bench = Bench(lambda at: ended(at.attempt, cost=0.10), trials=100, slots=1, limits=Limits(max_cost_usd=1.0))
+    await bench.run()
+    assert len(bench.made) == 10
+    assert bench.dispatcher.stop is Stop.BUDGET
+    assert "--max-cost" in bench.dispatcher.stopped
+    assert any("whole run" in sentence for sentence in bench.told)
+    assert not bench.interrupt.stop.is_set()
+
+
+async def test_a_run_that_began_with_its_dearest_trials_is_not_ended_for_what_they_cost() -> None:
+    usd = {f"task_{number}": 0.5 if number < 3 else 0.02 for number in range(20)}
+    bench = Bench(
+        lambda at: ended(at.attempt, cost=usd[at.attempt.key.task_id]),
+        trials=20,
+        slots=2,
+        limits=Limits(max_cost_usd=1.9),
+        expected_s={task_id: 1000 * each for task_id, each in usd.items()},
+    )
+    await bench.run()
+    assert len(bench.made) == 20
+    assert (bench.told, bench.dispatcher.stopped) == ([], "")
+
+
+async def test_what_runs_is_ended_at_the_limit_itself() -> None:
+    bench = Bench(lambda at: ended(at.attempt, cost=5.0), trials=8, slots=2, limits=Limits(max_cost_usd=1.0))
+    async with create_task_group() as group:
+        group.start_soon(bench.run)
+        await anyio.sleep(1)
+        bench.control.uses(attempts(1)[0], Usage(requests=1, cost_usd=1.5))
+    assert bench.interrupt.stop.is_set()
+    assert bench.reasons == [Reason.INTERRUPTED, Reason.INTERRUPTED]
+    assert bench.dispatcher.stop is Stop.BUDGET
+
+
+async def test_what_a_judge_costs_is_spent_too() -> None:
+    bench = Bench(lambda at: ended(at.attempt), trials=4, limits=Limits(max_cost_usd=1.0))
+    judge = JudgeGrade(score=1.0, cost_usd=2.0, calls=1)
+    key = TrialKey(task_id="task_0", repetition=1)
+    bench.control.judged(Grade(key=key, grading_type=GradingType.LLM_JUDGE, score=1.0, judge=judge))
+    await bench.run()
+    assert bench.made == []
+    assert bench.dispatcher.stop is Stop.BUDGET
+
+
+async def test_hours_are_kept() -> None:
+    bench = Bench(lambda at: ended(at.attempt), trials=1000, slots=1, limits=Limits(max_hours=0.5))
+    await bench.run()
+    assert len(bench.made) == 30
+    assert bench.dispatcher.stop is Stop.BUDGET
+    assert anyio.current_time() - bench.began <= 1800
+
+
+async def test_a_trial_that_takes_too_long_is_ended_when_the_hours_are_over() -> None:
+    bench = Bench(lambda at: ended(at.attempt), trials=4, slots=2, limits=Limits(max_hours=30 / 3600))
+    await bench.run()
+    assert bench.reasons == [Reason.INTERRUPTED, Reason.INTERRUPTED]
+    assert anyio.current_time() - bench.began == pytest.approx(30)
+
+
+async def test_nobody_gets_anything_once_the_run_is_asked_to_stop() -> None:
+    bench = Bench(lambda at: ended(at.attempt), trials=8, slots=2)
+    async with create_task_group() as group:
+        group.start_soon(bench.run)
+        await anyio.sleep(1)
+        bench.interrupt.stop.set()
+    assert len(bench.made) == 2
+    assert bench.dispatcher.stop is None
+
+
+async def test_a_single_trial_that_can_not_work_ends_as_inconclusive() -> None:
+    bench = Bench(lambda at: ended(at.attempt, Reason.NO_TRANSCRIPT), trials=1)
+    await bench.run()
+    assert len(bench.made) == 3
+    assert bench.dispatcher.stop is Stop.INCONCLUSIVE

@@ -1,0 +1,239 @@
+"""Which attempt is next: the plan's order, retries after the rest, and nothing twice or never."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinchbench.model import Attempt, Ending, GradingType, Outcome, Reason, Task, Trial, TrialKey
+from pinchbench.runner.scheduling.queue import MAX_DELAY_S, Schedule
+
+LOST = Reason.GATEWAY_LOST
+
+
+def attempts(count: int) -> list[Attempt]:
+    made = []
+    for number in range(count):
+        task = Task(task_id=f"t{number}", name="", category="", grading_type=GradingType.AUTOMATED, prompt="", turns=())
+        made.append(Attempt(trial=Trial(key=TrialKey(task_id=task.task_id, repetition=1), task=task, timeout_s=1)))
+    return made
+
+
+def outcome(attempt: Attempt, reason: Reason) -> Outcome:
+    return Outcome(key=attempt.key, reason=reason, digest="d", attempt=attempt.number)
+
+
+def schedule(
+    planned: list[Attempt], *, retries: int = 2, retry_timeouts: bool = False, delay_s: float = 10, jitter: float = 1
+) -> Schedule:
+    return Schedule(planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=delay_s, jitter=lambda: jitter)
+
+
+def given_out(one: Schedule, now: float = 0) -> Attempt:
+    attempt = one.next(now)
+    assert isinstance(attempt, Attempt)
+    return attempt
+
+
+def test_first_attempts_come_in_the_order_of_the_plan_and_are_counted() -> None:
+    planned = attempts(3)
+    one = schedule(planned)
+    assert one.waiting == 3
+    assert [given_out(one) for _ in planned] == planned
+    assert one.waiting == 0
+    for attempt in planned:
+        assert not one.ended(attempt, outcome(attempt, Reason.COMPLETED), 1)
+    assert one.waiting == 0
+    assert one.next(2) is None
+    assert one.probe() is None
+
+
+def test_what_comes_next_and_what_waits_of_each_task_is_known_before_it_is_given_out() -> None:
+    first, second = attempts(2)
+    one = schedule([first, second])
+    assert (one.coming(), one.coming(is_probe=True)) == (first, first)
+    given_out(one)
+    assert +Counter(one.waiting_by_task) == {"t1": 1}
+    one.ended(first, outcome(first, LOST), 0)
+    again = replace(first, number=2)
+    assert (one.coming(), one.coming(is_probe=True)) == (second, again)
+    assert one.waiting_by_task == {"t0": 1, "t1": 1}
+    assert one.probe() == again
+    assert given_out(one) == second
+    assert not +Counter(one.waiting_by_task)
+    assert (one.coming(), one.coming(is_probe=True)) == (None, None)
+
+
+def test_a_plan_without_trials_is_over_at_once() -> None:
+    assert schedule([]).next(0) is None
+
+
+def test_a_retry_waits_for_the_other_trials_and_for_its_time() -> None:
+    first, second = attempts(2)
+    one = schedule([first, second])
+    assert given_out(one) == first
+    assert one.ended(first, outcome(first, LOST), 100)
+    assert given_out(one, 1000) == second, "long due, and still after the others"
+    assert one.ended(second, outcome(second, LOST), 1000)
+    assert given_out(one, 1000) == replace(first, number=2)
+    assert one.next(1000) == 1010
+    assert one.next(1009.9) == 1010
+    assert given_out(one, 1010) == replace(second, number=2)
+
+
+def test_retries_come_in_the_order_in_which_they_are_due() -> None:
+    planned = attempts(3)
+    delays = iter([1.5, 0.5, 1.0])
+    one = Schedule(planned, retries=1, retry_timeouts=False, delay_s=10, jitter=lambda: next(delays))
+    for attempt in [given_out(one) for _ in planned]:
+        one.ended(attempt, outcome(attempt, LOST), 0)
+    assert [given_out(one, 100).key.task_id for _ in planned] == ["t1", "t2", "t0"]
+
+
+def test_each_retry_waits_twice_as_long_up_to_five_minutes() -> None:
+    (attempt,) = attempts(1)
+    one = schedule([attempt], retries=2000, jitter=0.5)
+    waits = []
+    given_out(one)
+    for number in range(1, 1500):
+        attempt = replace(attempt, number=number)
+        assert one.ended(attempt, outcome(attempt, LOST), 0)
+        due = one.next(-1)
+        assert isinstance(due, float)
+        waits.append(due)
+        given_out(one, due)
+    assert waits[:8] == [5, 10, 20, 40, 80, 160, MAX_DELAY_S, MAX_DELAY_S]
+    assert set(waits[8:]) == {MAX_DELAY_S}
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_infrastructure_earns_as_many_retries_as_are_allowed(retries: int) -> None:
+    planned = attempts(1)
+    one = schedule(planned, retries=retries)
+    numbers = []
+    while True:
+        answer = one.next(1e9)
+        if answer is None:
+            break
+        assert isinstance(answer, Attempt)
+        numbers.append(answer.number)
+        assert one.ended(answer, outcome(answer, LOST), 0) == (len(numbers) <= retries)
+    assert numbers == list(range(1, retries + 2))
+
+
+def test_a_resumed_run_allows_retries_anew_and_counts_on() -> None:
+    (attempt,) = attempts(1)
+    seventh = replace(attempt, number=7)
+    one = schedule([seventh], retries=1)
+    assert one.ended(given_out(one), outcome(seventh, LOST), 0)
+    assert given_out(one, 100).number == 8
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+@pytest.mark.parametrize("retry_timeouts", [False, True])
+def test_only_infrastructure_and_where_asked_timeouts_are_tried_again(reason: Reason, retry_timeouts: bool) -> None:
+    (attempt,) = attempts(1)
+    one = schedule([attempt], retry_timeouts=retry_timeouts)
+    given_out(one)
+    again = reason.ending is Ending.INFRASTRUCTURE or (retry_timeouts and reason is Reason.TIMED_OUT)
+    assert one.ended(attempt, outcome(attempt, reason), 0) == again
+    assert one.waiting == again
+
+
+def test_timeouts_and_infrastructure_share_one_allowance() -> None:
+    (attempt,) = attempts(1)
+    one = schedule([attempt], retries=1, retry_timeouts=True)
+    assert one.ended(given_out(one), outcome(attempt, Reason.TIMED_OUT), 0)
+    again = given_out(one, 100)
+    assert not one.ended(again, outcome(again, LOST), 100)
+
+
+def test_a_spared_attempt_uses_up_no_retry() -> None:
+    (attempt,) = attempts(1)
+    one = schedule([attempt], retries=0)
+    assert one.ended(given_out(one), outcome(attempt, LOST), 0, is_spared=True)
+    again = given_out(one, 100)
+    assert again.number == 2
+    assert not one.ended(again, outcome(again, LOST), 100)
+
+
+def test_a_spared_attempt_that_timed_out_is_over_like_any_other() -> None:
+    (attempt,) = attempts(1)
+    one = schedule([attempt])
+    assert not one.ended(given_out(one), outcome(attempt, Reason.TIMED_OUT), 0, is_spared=True)
+
+
+def test_whoever_asks_is_sent_away_only_when_nothing_that_runs_can_come_back() -> None:
+    planned = attempts(2)
+    one = schedule(planned, retries=1)
+    first, second = given_out(one), given_out(one)
+    assert one.next(0) == math.inf
+    one.ended(first, outcome(first, Reason.COMPLETED), 0)
+    assert one.next(0) == math.inf
+    one.ended(second, outcome(second, LOST), 0)
+    last = given_out(one, 50)
+    assert one.next(50) is None, "it has had its retry"
+    assert not one.ended(last, outcome(last, LOST), 60)
+
+
+def test_the_probe_is_the_retry_that_would_come_first_due_or_not() -> None:
+    first, second, third = attempts(3)
+    one = schedule([first, second, third])
+    assert one.probe() == first
+    assert given_out(one) == second
+    one.ended(second, outcome(second, LOST), 7)
+    one.ended(first, outcome(first, LOST), 5)
+    assert one.probe() == replace(first, number=2)
+    assert one.probe() == replace(second, number=2)
+    assert one.probe() == third
+    assert one.probe() is None
+
+
+@given(
+    count=st.integers(0, 6),
+    retries=st.integers(0, 3),
+    retry_timeouts=st.booleans(),
+    data=st.data(),
+)
+def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
+    count: int, retries: int, retry_timeouts: bool, data: st.DataObject
+) -> None:
+    planned = attempts(count)
+    jitter = st.floats(0.5, 1.5)
+    one = Schedule(
+        planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=10, jitter=lambda: data.draw(jitter)
+    )
+    reasons = st.sampled_from([Reason.COMPLETED, Reason.TIMED_OUT, LOST, Reason.INTERRUPTED])
+    now = 0.0
+    running: list[Attempt] = []
+    made: dict[TrialKey, list[Reason]] = {}
+    while True:
+        answer = one.next(now)
+        if isinstance(answer, Attempt):
+            assert answer.key not in {attempt.key for attempt in running}
+            assert answer.number == len(made.get(answer.key, [])) + 1
+            running.append(answer)
+        if not running:
+            if answer is None:
+                break
+            if isinstance(answer, float):
+                assert now < answer < math.inf
+                now = answer
+        elif not isinstance(answer, Attempt) or data.draw(st.booleans()):
+            attempt = running.pop(data.draw(st.integers(0, len(running) - 1)))
+            reason = data.draw(reasons)
+            made.setdefault(attempt.key, []).append(reason)
+            follows = one.ended(attempt, outcome(attempt, reason), now)
+            again = reason is LOST or (retry_timeouts and reason is Reason.TIMED_OUT)
+            assert follows == (again and len(made[attempt.key]) <= retries)
+            now += 1
+    assert one.waiting == 0
+    assert made.keys() == {attempt.key for attempt in planned}
+    for reasons_of_trial in made.values():
+        assert all(reason in (LOST, Reason.TIMED_OUT) for reason in reasons_of_trial[:-1])
+        assert len(reasons_of_trial) <= retries + 1

@@ -1,0 +1,42 @@
+"""Who hears of a run: an observer that is too slow misses what agents say before it misses what is counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import create_task_group
+from anyio.lowlevel import checkpoint
+
+from pinchbench.events import Event, Notice, OutputLine, TrialActivity
+from pinchbench.model import TrialKey, Usage
+from pinchbench.runner.observer import CHATTER_HELD, EVENTS_HELD, Audience
+from pinchbench.runner.run_redaction import Redactor
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+KEY = TrialKey(task_id="task_a", repetition=1)
+
+
+@pytest.mark.anyio
+async def test_agents_that_say_too_much_leave_room_for_what_is_counted() -> None:
+    seen: list[Event] = []
+
+    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
+        seen.extend([event async for event in events])
+
+    audience = Audience(observer, Redactor())
+    async with create_task_group() as group:
+        group.start_soon(audience.attend)
+        for number in range(EVENTS_HELD):
+            audience.emit(OutputLine(key=KEY, stream="stdout", text=str(number)))
+            audience.emit(TrialActivity(slot=1, key=KEY, text="", usage=Usage()))
+        for number in range(EVENTS_HELD):
+            audience.emit(Notice(text=str(number)))
+        await checkpoint()
+        audience.close()
+
+    told = [event.text for event in seen if isinstance(event, Notice)]
+    assert told == [str(number) for number in range(EVENTS_HELD - CHATTER_HELD)]
+    assert len(seen) == EVENTS_HELD
