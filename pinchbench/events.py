@@ -31,7 +31,7 @@ class TrialAhead:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
+class GradedBefore:
     """How many trials were graded before a run was resumed, by what came of it.
 
     `points` is the sum of the `scores` that were given, each in 0-1.
@@ -67,7 +67,7 @@ class RunBegan:
     max_hours: float | None = None
     spent: Usage = Usage()
     judge_spent: Usage = Usage()
-    earlier: Tally = Tally()
+    earlier: GradedBefore = GradedBefore()
     to_grade: tuple[Outcome, ...] = ()
     ago_s: float = 0.0
 

@@ -208,7 +208,7 @@ class Reason(StrEnum):
                 return Ending.INFRASTRUCTURE
 
     @property
-    def counts(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the trial says something about the model. The others are left out of every mean."""
         return self.is_attempt and self.ending is not Ending.INFRASTRUCTURE
 
@@ -329,7 +329,7 @@ class Ungraded(StrEnum):
     DISK_FULL = "disk_full"
 
     @property
-    def passes(self) -> bool:
+    def is_transient(self) -> bool:
         """Whether grading the trial again may give a score: nothing is wrong with the task, its trial or its judge."""
         return self in (Ungraded.DISK_FULL, Ungraded.CHECK_NOT_STARTED, Ungraded.JUDGE_UNREACHABLE)
 

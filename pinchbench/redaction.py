@@ -247,7 +247,7 @@ def _spans_of(
     read_into: Callable[[memoryview], int | None], patterns: Collection[bytes], *, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[tuple[int, int]]:
     """Where patterns of 7 bytes and more lie in a stream, by their start. Memory is bounded by `chunk_bytes`."""
-    sieve = _Sieve(patterns)
+    sieve = _PatternFinder(patterns)
     longest = max(map(len, patterns))
     buffer = bytearray(chunk_bytes + longest)
     view = memoryview(buffer)
@@ -265,7 +265,7 @@ def _spans_of(
         offset += ready
 
 
-class _Sieve:
+class _PatternFinder:
     """Finds patterns in bytes, however many there are, at 1 GB/s and more where there are none.
 
     (`bytes.find` for each of 100 forms of 20 keys comes to 4 to 25 MB/s, a regular expression of them to 2.) Every

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 
-from pinchbench.authoring.replay import Stage, StepFailedError, play, write_transcript
-from pinchbench.authoring.results import Part, Rehearsed
+from pinchbench.authoring.replay import PlayFolders, StepFailedError, play, write_transcript
+from pinchbench.authoring.results import CheckedTask, Part
 from pinchbench.defaults import DEFAULT_RUN_ROOT
 from pinchbench.errors import RunInterruptedError
 from pinchbench.files.archive_write import keep_workspace
@@ -25,7 +25,7 @@ from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.results.evidence import Evidence
 from pinchbench.runner.judging import open_judge
-from pinchbench.runner.prerequisites import Needs, examine_tasks
+from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.runner.run_folders import CHECKS, CLEAN_UP_LIMIT_S, HOMES, open_work_folder
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.signals import Interrupt
@@ -46,7 +46,7 @@ POLITE = "Thank you, I am glad to help with that."
 OUT_OF_REACH = frozenset({Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_REFUSED})
 STOPPING = "The scripts that run are ended. Once more, and once again, leaves at once."
 HURRYING = "The scripts are being ended. Once more leaves at once."
-_Done: TypeAlias = "dict[int, tuple[Rehearsed, ...]]"
+_Done: TypeAlias = "dict[int, tuple[CheckedTask, ...]]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,15 +96,15 @@ def _points(breakdown: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {points:.2f}" for name, points in breakdown.items())
 
 
-async def rehearse(
+async def check_tasks(
     tasks: Sequence[tuple[Task, Solution | None]],
     *,
-    show: Callable[[Sequence[Rehearsed]], None],
+    show: Callable[[Sequence[CheckedTask]], None],
     judge: JudgeConfig | None = None,
     openclaw: str | None = None,
     run_root: Path = DEFAULT_RUN_ROOT,
     say: Callable[[str], None] | None = None,
-) -> tuple[Rehearsed, ...]:
+) -> tuple[CheckedTask, ...]:
     """Play and grade every script of every task; the results are in the order of the tasks.
 
     `show` hears of each task when it is done. Several are played at once, each script in a scratch workspace of its own,
@@ -149,7 +149,7 @@ async def _rehearse(
     folder: Path,
     judge: JudgeConfig | None,
     openclaw: str | None,
-    show: Callable[[Sequence[Rehearsed]], None],
+    show: Callable[[Sequence[CheckedTask]], None],
 ) -> None:
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     homes = folder / HOMES
@@ -157,17 +157,19 @@ async def _rehearse(
         secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
         redactor = Redactor(secrets)
         make_grader = partial(Grader, scratch=folder.parent / CHECKS, secrets=secrets, checks=os.cpu_count() or 1)
-        desk = _Desk(unjudged=make_grader(judge=None), judged=make_grader(judge=asked) if asked is not None else None)
+        desk = _JudgeStatus(
+            unjudged=make_grader(judge=None), judged=make_grader(judge=asked) if asked is not None else None
+        )
         room = CapacityLimiter(os.cpu_count() or 1)
 
         async def one(place: int, task: Task, solution: Solution | None) -> None:
             async with room:
-                theater = _Theater(
+                theater = _Player(
                     task=task,
                     folder=homes / f"{place}",
                     desk=desk,
                     marker=f"{folder.name}/{place}",
-                    lacking=needs.get(task.task_id, Needs()).sentence,
+                    lacking=needs.get(task.task_id, MissingPrerequisites()).sentence,
                 )
                 results = [await theater.give(script) for script in scripts_of(task, solution)]
                 done[place] = tuple(_redacted(result, redactor) for result in results)
@@ -178,7 +180,7 @@ async def _rehearse(
                 group.start_soon(one, place, task, solution)
 
 
-def _redacted(result: Rehearsed, redactor: Redactor) -> Rehearsed:
+def _redacted(result: CheckedTask, redactor: Redactor) -> CheckedTask:
     """A result without keys in what checks and judges said: it is shown."""
     return replace(result, problems=tuple(map(redactor.text, result.problems)), untried=redactor.text(result.untried))
 
@@ -195,7 +197,7 @@ async def _judge(
 
 
 @dataclass(slots=True)
-class _Desk:
+class _JudgeStatus:
     """Who grades: with the judge as long as it can be asked, and why it can't be any more."""
 
     unjudged: Grader
@@ -210,18 +212,18 @@ class _Desk:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Theater:
+class _Player:
     """Where one task's scripts are played, one after another, each in an empty folder."""
 
     task: Task
     folder: Path
-    desk: _Desk
+    desk: _JudgeStatus
     marker: str
     lacking: str
 
-    async def give(self, script: Script) -> Rehearsed:
+    async def give(self, script: Script) -> CheckedTask:
         result = partial(
-            Rehearsed,
+            CheckedTask,
             task_id=self.task.task_id,
             part=script.part,
             name=script.name,
@@ -259,7 +261,7 @@ class _Theater:
         # the name of a task may be that of any folder beside it
         workspace = self.folder / "workspace" / self.task.task_id
         await to_thread.run_sync(self._set, workspace)
-        stage = Stage(
+        stage = PlayFolders(
             workspace=workspace, home=self.folder / "home", output=self.folder / "output.log", marker=self.marker
         )
         events = await play(script.turns, self.task, stage)

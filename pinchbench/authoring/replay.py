@@ -34,7 +34,7 @@ class StepFailedError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stage:
+class PlayFolders:
     """Where a script is played: existing folders. `marker` names the processes of its commands."""
 
     workspace: Path
@@ -43,7 +43,7 @@ class Stage:
     marker: str
 
 
-async def play(turns: Sequence[SolutionTurn], task: Task, stage: Stage) -> list[dict[str, object]]:
+async def play(turns: Sequence[SolutionTurn], task: Task, stage: PlayFolders) -> list[dict[str, object]]:
     """Play the turns and return the transcript's events, in the shape of OpenClaw's.
 
     Processes that a command leaves running are ended with it, and make it fail. A cancellation ends the command that
@@ -77,7 +77,7 @@ def _message(role: str, *, text: str = "", content: object = None, **more: objec
     return {"type": "message", "message": {"role": role, "content": parts, **more}}
 
 
-async def _play_step(step: ToolStep, stage: Stage) -> str:
+async def _play_step(step: ToolStep, stage: PlayFolders) -> str:
     arguments = _arguments(step)
     match step.tool:
         case "write":
@@ -104,7 +104,7 @@ def _arguments(step: ToolStep) -> dict[str, str]:
     return arguments
 
 
-def _inside(stage: Stage, path: str) -> Path:
+def _inside(stage: PlayFolders, path: str) -> Path:
     try:
         place = stage.workspace / relative_path(path)
     except ValueError as error:
@@ -114,7 +114,7 @@ def _inside(stage: Stage, path: str) -> Path:
     return place
 
 
-def _write(stage: Stage, path: str, content: str) -> str:
+def _write(stage: PlayFolders, path: str, content: str) -> str:
     target = _inside(stage, path)
     data = content.encode()
     try:
@@ -126,7 +126,7 @@ def _write(stage: Stage, path: str, content: str) -> str:
     return f"Successfully wrote {len(data)} bytes to {path}"
 
 
-def _read(stage: Stage, path: str) -> str:
+def _read(stage: PlayFolders, path: str) -> str:
     try:
         with os.fdopen(_opened(_inside(stage, path), os.O_RDONLY), "rb") as file:
             data = file.read(SHOWN_CHARACTERS * CHARACTER_BYTES)
@@ -144,7 +144,7 @@ def _opened(path: Path, flags: int) -> int:
     return number
 
 
-async def _exec(command: str, stage: Stage) -> str:
+async def _exec(command: str, stage: PlayFolders) -> str:
     spec = ProcessSpec(
         argv=["sh", "-c", command],
         cwd=stage.workspace,
@@ -177,7 +177,7 @@ def _problem(end: ProcessEnd) -> str:
             return f"the command ended as {reason.value} {end.error}".rstrip()
 
 
-def _said(stage: Stage) -> str:
+def _said(stage: PlayFolders) -> str:
     try:
         with stage.output.open("rb") as file:
             return file.read(SHOWN_CHARACTERS * CHARACTER_BYTES).decode("utf-8", "replace")[:SHOWN_CHARACTERS]
@@ -185,6 +185,6 @@ def _said(stage: Stage) -> str:
         return ""
 
 
-def _environment(stage: Stage) -> dict[str, str]:
+def _environment(stage: PlayFolders) -> dict[str, str]:
     kept = {name: text for name, text in os.environ.items() if name in KEPT_VARIABLES or name.startswith("LC_")}
     return {"PATH": os.defpath, **kept, "HOME": str(stage.home), "TMPDIR": str(stage.home)}

@@ -15,7 +15,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rehearsed:
+class CheckedTask:
     """What came of one script: the scores of check and judge (None: not graded), and what is not as it should be.
 
     `untried` says why the script, or its judge's part, could not be tried on this machine. `has_rubric`: a judge has a

@@ -12,13 +12,13 @@ from pinchbench.report.text import many, plain, plain_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.authoring.results import Rehearsed
+    from pinchbench.authoring.results import CheckedTask
 
 
 NEAR_MISSES = 2  # of each task, at least
 
 
-def task_line(results: Sequence[Rehearsed], *, width: int) -> str:
+def task_line(results: Sequence[CheckedTask], *, width: int) -> str:
     """Format one task's results in a line; its id takes `width` columns. `results` are of one task, at least one."""
     scores = {
         part: ", ".join(_score(one) for one in results if one.part is part)
@@ -32,17 +32,17 @@ def task_line(results: Sequence[Rehearsed], *, width: int) -> str:
     return f"{results[0].task_id:<{width}}  {state:<5}  {shown}"
 
 
-def _score(one: Rehearsed) -> str:
+def _score(one: CheckedTask) -> str:
     given = [f"{score:.2f}{by}" for score, by in ((one.check, ""), (one.judge, " by the judge")) if score is not None]
     return " and ".join(given) or "-"
 
 
-def record(one: Rehearsed) -> dict[str, object]:
+def record(one: CheckedTask) -> dict[str, object]:
     """Return one script's result as a JSON object."""
     return {**asdict(one), "part": one.part.value, "problems": list(one.problems)}
 
 
-def problem_lines(results: Sequence[Rehearsed]) -> str:
+def problem_lines(results: Sequence[CheckedTask]) -> str:
     """Format all problems of these scripts, one per line; empty if there are none."""
     lines = [
         f"{one.task_id}, {_script(one)}: {plain_lines(problem).strip()}" for one in results for problem in one.problems
@@ -50,18 +50,18 @@ def problem_lines(results: Sequence[Rehearsed]) -> str:
     return "\n".join(lines)
 
 
-def _script(one: Rehearsed) -> str:
+def _script(one: CheckedTask) -> str:
     return f"near miss {plain(one.name)!r}" if one.part is Part.NEAR_MISS else one.part.value
 
 
-def wrong_tasks(results: Sequence[Rehearsed]) -> str:
+def wrong_tasks(results: Sequence[CheckedTask]) -> str:
     """Return the sentence about all tasks with problems; empty if there are none."""
     wrong = sorted({one.task_id for one in results if one.problems})
     many_tasks = many(len({one.task_id for one in results}), "task")
     return f"{len(wrong)} of {many_tasks} not as stated: {', '.join(wrong)}." if wrong else ""
 
 
-def untried_lines(results: Sequence[Rehearsed]) -> str:
+def untried_lines(results: Sequence[CheckedTask]) -> str:
     """List what could not be tried on this machine, one line per reason; empty if everything could."""
     reasons: dict[str, list[str]] = {}
     for one in results:
@@ -70,7 +70,7 @@ def untried_lines(results: Sequence[Rehearsed]) -> str:
     return "\n".join(f"Not tried: {', '.join(tasks)}: {plain(reason)}" for reason, tasks in reasons.items())
 
 
-def verdict(results: Sequence[Rehearsed], *, judged: bool) -> str:
+def verdict(results: Sequence[CheckedTask], *, judged: bool) -> str:
     """Return the closing sentences for a rehearsal without problems."""
     tasks = {one.task_id for one in results}
     misses = Counter(one.task_id for one in results if one.part is Part.NEAR_MISS)

@@ -21,7 +21,7 @@ from pinchbench.errors import SelectionError, SuiteError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pinchbench.authoring.results import Rehearsed
+    from pinchbench.authoring.results import CheckedTask
     from pinchbench.model import Suite, Task
     from pinchbench.suite.load import LoadedSuite
     from pinchbench.suite.solution import Solution
@@ -70,10 +70,10 @@ def tasks_list(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: b
 
 def _print_list(chosen: Sequence[Task], *, as_json: bool) -> None:
     from pinchbench.report.text import plain  # noqa: PLC0415 - as above
-    from pinchbench.runner.prerequisites import Needs, examine_tasks  # noqa: PLC0415 - as above
+    from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks  # noqa: PLC0415 - as above
 
     needs = examine_tasks(chosen)
-    lacking = {task.task_id: needs.get(task.task_id, Needs()) for task in chosen}
+    lacking = {task.task_id: needs.get(task.task_id, MissingPrerequisites()) for task in chosen}
     if as_json:
         keys = ("task_id", "name", "category", "timeout_s")
         rows = [
@@ -128,10 +128,10 @@ def tasks_show(*, task_id: str, tasks_dir: Path | None) -> None:
 
 def _prerequisites(task: Task) -> Iterator[tuple[str, str]]:
     """Yield what a task requires, and whether this machine has it."""
-    from pinchbench.runner.prerequisites import Needs, examine_tasks  # noqa: PLC0415 - as above
+    from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks  # noqa: PLC0415 - as above
     from pinchbench.suite.prerequisite import parse_prerequisite  # noqa: PLC0415 - as above
 
-    needs = examine_tasks([task]).get(task.task_id, Needs())
+    needs = examine_tasks([task]).get(task.task_id, MissingPrerequisites())
     for one in map(parse_prerequisite, task.prerequisites):
         yield str(one), needs.state_of(one)
 
@@ -176,7 +176,7 @@ def tasks_check(
     import anyio  # noqa: PLC0415 - as above
 
     from pinchbench.authoring import text as report  # noqa: PLC0415 - as above
-    from pinchbench.authoring.check import rehearse  # noqa: PLC0415 - as above
+    from pinchbench.authoring.check import check_tasks  # noqa: PLC0415 - as above
     from pinchbench.cli.running import INCOMPLETE  # noqa: PLC0415 - as above
     from pinchbench.config import absolute_path  # noqa: PLC0415 - as above
 
@@ -185,7 +185,7 @@ def tasks_check(
     chosen = _with_solutions(loaded.suite, selected)
     width = max(len(task.task_id) for task, _ in chosen)
 
-    def show(results: Sequence[Rehearsed]) -> None:
+    def show(results: Sequence[CheckedTask]) -> None:
         if not as_json:
             print_result(report.task_line(results, width=width))
         if problems := report.problem_lines(results):
@@ -196,7 +196,7 @@ def tasks_check(
             f"Asking {judge.model} about each script of {sum(one.llm_judge_rubric is not None for one, _ in chosen)} tasks."
         )
     root = absolute_path(run_root, option="--run-root")
-    results = anyio.run(partial(rehearse, chosen, show=show, judge=judge, openclaw=openclaw, run_root=root, say=say))
+    results = anyio.run(partial(check_tasks, chosen, show=show, judge=judge, openclaw=openclaw, run_root=root, say=say))
     if as_json:
         print_result(json.dumps([report.record(one) for one in results]))
     if wrong := report.wrong_tasks(results):

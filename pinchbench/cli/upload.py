@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.leaderboard.account import Account
-    from pinchbench.leaderboard.upload import Parcel
+    from pinchbench.leaderboard.upload import PreparedUpload
     from pinchbench.results.paths import RunFiles
 
 
@@ -69,7 +69,7 @@ def upload(*, run: str, dry_run: bool, upload_partial: bool, with_notes: bool, o
     _send(parcel, account, as_json=as_json)
 
 
-def _show(parcel: Parcel, account: Account) -> None:
+def _show(parcel: PreparedUpload, account: Account) -> None:
     from pinchbench.leaderboard.client import common_headers, key_headers  # noqa: PLC0415 - as above
 
     names = ", ".join({**common_headers(), **key_headers(account)})
@@ -80,7 +80,7 @@ def _show(parcel: Parcel, account: Account) -> None:
     print_result(parcel.body.decode())
 
 
-def _send(parcel: Parcel, account: Account, *, as_json: bool) -> None:
+def _send(parcel: PreparedUpload, account: Account, *, as_json: bool) -> None:
     import anyio  # noqa: PLC0415 - as above
 
     from pinchbench.leaderboard.upload import outcome_words, send  # noqa: PLC0415 - as above

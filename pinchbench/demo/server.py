@@ -82,7 +82,7 @@ NO_FAULTS = Faults()
 
 
 @dataclass(kw_only=True, slots=True)
-class _Playing:
+class _TurnProgress:
     """A turn in progress. `cached` holds the messages of its last completed request, like a provider's cache."""
 
     key: TrialKey
@@ -96,7 +96,7 @@ class _SlotState:
 
     faults: Faults
     faulty_requests: int = 0
-    playing: _Playing | None = None
+    playing: _TurnProgress | None = None
     place: str = ""
 
     def take_faults(self) -> Faults:
@@ -143,7 +143,7 @@ class ScriptedModel:
         A request that is already being answered still gets, and counts for, the turn that was playing when it arrived.
         """
         state = self._state(slot)
-        state.playing, state.place = _Playing(key=key, turn=turn), place
+        state.playing, state.place = _TurnProgress(key=key, turn=turn), place
         self._counted.setdefault(key, Usage())
 
     def set_faults(self, slot: str, faults: Faults) -> None:
@@ -206,13 +206,13 @@ class ScriptedModel:
             self._counted[playing.key] += completion.usage
             playing.cached = messages
 
-        return _Performance(
+        return _StreamedReply(
             completion=completion, stream=asked.get("stream") is True, faults=state.take_faults(), count=count
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Performance:
+class _StreamedReply:
     """A reply being sent, as an ASGI response. `count` is called once all of it was passed to the socket."""
 
     completion: Completion

@@ -177,7 +177,7 @@ async def _ask(
     config: JudgeConfig, *, openclaw: OpenClaw | None, folder: Path | None, subject: str, began: float
 ) -> Finding:
     # the client for HTTP takes a tenth of a second to import, which only who asks need pay
-    from pinchbench.grading.judge.http import Patience, open_http_judge  # noqa: PLC0415
+    from pinchbench.grading.judge.http import RetryPolicy, open_http_judge  # noqa: PLC0415
     from pinchbench.grading.judge.judge import JudgeError, JudgeUnreachableError, Message, Role  # noqa: PLC0415
     from pinchbench.grading.judge.openclaw import OpenClawJudge  # noqa: PLC0415
 
@@ -200,10 +200,10 @@ async def _ask(
                 subject=subject,
                 took_s=current_time() - began,
             )
-        patience = Patience(
+        retry_policy = RetryPolicy(
             connect_s=CONNECT_LIMIT_S, read_s=DIRECT_LIMIT_S, call_s=DIRECT_LIMIT_S / ATTEMPTS, attempts=ATTEMPTS
         )
-        async with open_http_judge(config, patience=patience) as http:
+        async with open_http_judge(config, retry_policy=retry_policy) as http:
             reply = await http.ask(question, JUDGE_SCHEMA)
             who = f"{config.model} at {config.base_url}"
             return of_reply(reply, who=who, subject=subject, took_s=current_time() - began)

@@ -109,7 +109,7 @@ def of_locale(encoding: str, *, files: str) -> Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Room:
+class FolderSpace:
     """A folder that a run writes to. `there` is the folder itself, or the nearest above it that exists.
 
     `free_inodes` is None where the file system counts none, `locks` whether it knows locks; `refused` says why nothing may be made there.
@@ -124,7 +124,7 @@ class Room:
     refused: str = ""
 
 
-def read_room(folder: Path, *, option: str) -> Room:
+def read_room(folder: Path, *, option: str) -> FolderSpace:
     """Look at a folder; nothing is made. Blocks. Raises OSError."""
     there = next(one for one in (folder, *folder.parents) if one.is_dir())
     left = os.statvfs(there)
@@ -135,7 +135,7 @@ def read_room(folder: Path, *, option: str) -> Room:
         refused = str(error)
     if not refused and os.path.lexists(folder) and not folder.is_dir():
         refused = f"{folder} is no folder."
-    return Room(
+    return FolderSpace(
         folder=folder,
         there=there,
         free_bytes=(left.f_bfree if os.geteuid() == 0 else left.f_bavail) * left.f_frsize,
@@ -159,7 +159,7 @@ def _knows_locks(folder: Path) -> bool:
     return True
 
 
-def of_room(room: Room, *, subject: str, needed: int, option: str, wants_locks: bool = False) -> Finding:
+def of_room(room: FolderSpace, *, subject: str, needed: int, option: str, wants_locks: bool = False) -> Finding:
     """Hold a folder against the bytes that are needed there. `option` is what names another folder."""
     another = f"name another folder with {option}"
     if room.refused:

@@ -56,7 +56,7 @@ def of_processes(left: Sequence[tuple[int, str, str]]) -> Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunLeft:
+class StaleRun:
     """A run that nobody works on. `unfinished` of its `planned` trials are left; `problem` says why it can't be read.
 
     `stale_lock` is a file that its dead runner has left, where the file system has no locks.
@@ -69,9 +69,9 @@ class RunLeft:
     stale_lock: bool = False
 
 
-def read_runs_left(output_dir: Path) -> tuple[list[RunLeft], int]:
+def read_runs_left(output_dir: Path) -> tuple[list[StaleRun], int]:
     """The runs of an output folder that nobody works on and that something is left of, and how many go on. Blocks."""
-    left: list[RunLeft] = []
+    left: list[StaleRun] = []
     running = 0
     if not output_dir.is_dir():
         return left, running
@@ -81,22 +81,22 @@ def read_runs_left(output_dir: Path) -> tuple[list[RunLeft], int]:
                 running += 1
                 continue
             run = read_run(files)
-            one = RunLeft(
+            one = StaleRun(
                 files=files,
                 unfinished=run.unfinished,
                 planned=len(run.facts.plan),
                 stale_lock=lock_of(files.journal).exists(),
             )
         except OSError as error:
-            one = RunLeft(files=files, problem=f"its journal can't be read: {error.strerror}")
+            one = StaleRun(files=files, problem=f"its journal can't be read: {error.strerror}")
         except ResultsError as error:
-            one = RunLeft(files=files, problem=str(error))
+            one = StaleRun(files=files, problem=str(error))
         if one.unfinished or one.problem or one.stale_lock:
             left.append(one)
     return left, running
 
 
-def of_runs(left: Sequence[RunLeft], *, running: int, output_dir: Path) -> Finding:
+def of_runs(left: Sequence[StaleRun], *, running: int, output_dir: Path) -> Finding:
     """Say what could be resumed."""
     going = f" {running} {'run is' if running == 1 else 'runs are'} going on." if running else ""
     unfinished = [one for one in left if one.unfinished]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.runner.prerequisites import Needs
+    from pinchbench.runner.prerequisites import MissingPrerequisites
 
 SUBJECT = "tasks"
 
@@ -29,7 +29,7 @@ def find_prerequisites(tasks_dir: Path | None, suite: str, *, openclaw: str | No
     return of_prerequisites(len(chosen), examine_tasks(chosen, openclaw=openclaw))
 
 
-def of_prerequisites(tasks: int, needs: Mapping[str, Needs]) -> Finding:
+def of_prerequisites(tasks: int, needs: Mapping[str, MissingPrerequisites]) -> Finding:
     """Say what is missing, by task, and what can't be checked (pure)."""
     lacking = [f"{task_id} ({one.sentence})" for task_id, one in needs.items() if one.missing]
     unchecked = [f"{task_id} ({', '.join(map(str, one.unchecked))})" for task_id, one in needs.items() if one.unchecked]

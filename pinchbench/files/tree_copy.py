@@ -15,7 +15,7 @@ READ_AND_WRITE = stat.S_IRUSR | stat.S_IWUSR
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Looks:
+class _Metadata:
     """What a copy shares with its source beside the content: owner, permissions, times in ns, and names of attributes.
 
     Attributes are what is beside the permissions, such as the rights that the files of a folder are going to have. They
@@ -28,7 +28,7 @@ class _Looks:
     attributes: list[str]
 
     @classmethod
-    def of(cls, path: str, info: os.stat_result) -> _Looks:
+    def of(cls, path: str, info: os.stat_result) -> _Metadata:
         return cls(
             owner=info.st_uid,
             mode=stat.S_IMODE(info.st_mode),
@@ -50,13 +50,13 @@ class _Looks:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Folder:
     path: str
-    looks: _Looks
+    looks: _Metadata
     folders: dict[str, _Folder]
-    files: dict[str, _Looks]
+    files: dict[str, _Metadata]
     links: dict[str, str]
 
 
-class Mold:
+class DirectoryTemplate:
     """A folder whose content must not change any more. It is read when it is copied for the first time."""
 
     def __init__(self, source: Path) -> None:
@@ -82,7 +82,7 @@ class Mold:
 
 def _read(path: str) -> _Folder:
     folders: dict[str, _Folder] = {}
-    files: dict[str, _Looks] = {}
+    files: dict[str, _Metadata] = {}
     links: dict[str, str] = {}
     with os.scandir(path) as listing:
         for entry in listing:
@@ -91,8 +91,8 @@ def _read(path: str) -> _Folder:
             elif entry.is_dir():
                 folders[entry.name] = _read(entry.path)
             elif entry.is_file():
-                files[entry.name] = _Looks.of(entry.path, entry.stat())
-    looks = _Looks.of(path, os.stat(path))  # noqa: PTH116
+                files[entry.name] = _Metadata.of(entry.path, entry.stat())
+    looks = _Metadata.of(path, os.stat(path))  # noqa: PTH116
     return _Folder(path=path, looks=looks, folders=folders, files=files, links=links)
 
 
@@ -157,7 +157,7 @@ def _keep_what_belongs(folder: _Folder, target: str) -> dict[str, int]:
     return there
 
 
-def _mode_to_overwrite(entry: os.DirEntry[str], looks: _Looks) -> int:
+def _mode_to_overwrite(entry: os.DirEntry[str], looks: _Metadata) -> int:
     """The mode of a file that can be made another's copy, else 0; one with a second name would change there as well."""
     if not entry.is_file(follow_symlinks=False):
         return 0

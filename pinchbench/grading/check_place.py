@@ -23,7 +23,7 @@ MAX_TRIES = 100  # to claim a folder that other processes create and remove
 
 
 @dataclass(slots=True)
-class Place:
+class CheckFolder:
     """The private folder of one check, and the paths in it.
 
     `lock` is a descriptor of the folder, locked. `left` says after the block why part of it could not be removed.
@@ -50,7 +50,7 @@ class Place:
 
 
 @asynccontextmanager
-async def open_place(root: Path, name: str, *, wait_s: float) -> AsyncGenerator[Place]:
+async def open_place(root: Path, name: str, *, wait_s: float) -> AsyncGenerator[CheckFolder]:
     """Provide an empty folder `name` in `root` for exclusive use within the block, then remove it.
 
     Two runners may grade trials of the same name at the same time: the second waits for at most `wait_s` seconds.
@@ -80,7 +80,7 @@ def sweep_places(root: Path) -> None:
                     _release(place)
 
 
-def _claim(root: Path, name: str) -> Place | None:
+def _claim(root: Path, name: str) -> CheckFolder | None:
     """Create the folder, lock it and empty it. Return None if it is in use. Raises OSError."""
     path = root / name
     for _ in range(MAX_TRIES):
@@ -96,7 +96,7 @@ def _claim(root: Path, name: str) -> Place | None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.path.samestat(os.fstat(lock), path.lstat()):
                     _empty(path, lock)
-                    return Place(folder=root.resolve() / name, lock=lock)
+                    return CheckFolder(folder=root.resolve() / name, lock=lock)
             except BlockingIOError:
                 os.close(lock)
                 return None
@@ -117,7 +117,7 @@ def _empty(path: Path, lock: int) -> None:
             raise OSError(f"{one} can't be removed: {left}")
 
 
-def _release(place: Place) -> str:
+def _release(place: CheckFolder) -> str:
     """Remove the folder and unlock it; return why part of it remains, or an empty string."""
     try:
         left = remove_folder(place.folder)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.grading.check_place import Place
+    from pinchbench.grading.check_place import CheckFolder
 
 CHILD = "pinchbench.grading.check_child"
 MAX_PROCESSES = 256  # of one check at a time
@@ -90,7 +90,7 @@ async def run_check(job: CheckJob) -> CheckGrade:
     return grade
 
 
-async def _run(job: CheckJob, place: Place) -> CheckGrade:
+async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     left_out = await to_thread.run_sync(_prepare, job, place)
     spec = ProcessSpec(
         argv=[_spec(job, place)],
@@ -117,14 +117,14 @@ async def _run(job: CheckJob, place: Place) -> CheckGrade:
     return replace(grade, notes=tuple(notes), duration_s=end.duration_s, cpu_s=end.cpu_s)
 
 
-def _environment(ours: Mapping[str, str], place: Place, *, timezone: str) -> dict[str, str]:
+def _environment(ours: Mapping[str, str], place: CheckFolder, *, timezone: str) -> dict[str, str]:
     """Return a check's environment: `PATH`, and this machine's time zone if the trial has none of its own."""
     kept = {name: ours[name] for name in ("PATH", "TZ") if name in ours}
     own = {"HOME": str(place.home), "TMPDIR": str(place.temporary), "PWD": str(place.copy)}
     return {"PATH": os.defpath, **kept, **FIXED, **own, **({"TZ": timezone} if timezone else {})}
 
 
-def _prepare(job: CheckJob, place: Place) -> tuple[str, ...]:
+def _prepare(job: CheckJob, place: CheckFolder) -> tuple[str, ...]:
     left_out = restore_workspace(job.archive, place.copy, before_each=from_thread.check_cancelled)
     for folder in (place.home, place.temporary):
         folder.mkdir(mode=0o700)
@@ -134,7 +134,7 @@ def _prepare(job: CheckJob, place: Place) -> tuple[str, ...]:
     return left_out
 
 
-def _spec(job: CheckJob, place: Place) -> str:
+def _spec(job: CheckJob, place: CheckFolder) -> str:
     spec = {
         "code": job.code,
         "transcript": str(job.transcript.absolute()),

@@ -48,7 +48,7 @@ _LINK = re.compile(r"https?://[!-~]{1,500}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long the leaderboard is waited for, and how often it is asked: seconds, and requests at most."""
 
     connect_s: float = CONNECT_TIMEOUT_S
@@ -60,7 +60,7 @@ class Patience:
     jitter_s: float = JITTER_S
 
 
-USUAL = Patience()
+USUAL = RetryPolicy()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +73,7 @@ class Registered:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class StoredResult:
     """A result that stands on the leaderboard. `is_new`: it did not before."""
 
     is_new: bool
@@ -113,11 +113,11 @@ class _Answer:
 class Leaderboard:
     """The leaderboard of an account; `open_leaderboard` makes it, and owns its client."""
 
-    def __init__(self, client: httpx2.AsyncClient, account: Account, patience: Patience) -> None:
+    def __init__(self, client: httpx2.AsyncClient, account: Account, retry_policy: RetryPolicy) -> None:
         """The client sends no keys by itself."""
         self._client = client
         self._account = account
-        self._patience = patience
+        self._patience = retry_policy
 
     async def register(self) -> Registered:
         """Make a new account.
@@ -126,7 +126,7 @@ class Leaderboard:
         """
         return await self._persist("/api/register", b"{}", {}, self._read_registered)
 
-    async def send(self, body: bytes, *, submission_id: str) -> Taken:
+    async def send(self, body: bytes, *, submission_id: str) -> StoredResult:
         """Send a result; the same again is harmless, as the leaderboard knows it by its id.
 
         Raises LeaderboardError when it was refused, or not answered within the limit. A cancellation drops the
@@ -137,20 +137,20 @@ class Leaderboard:
         )
 
     async def _persist(self, path: str, body: bytes, headers: Mapping[str, str], read: Callable[[_Answer], T]) -> T:
-        patience = self._patience
-        due = anyio.current_time() + patience.total_s
+        retry_policy = self._patience
+        due = anyio.current_time() + retry_policy.total_s
         tried = 0
 
         def wait_s(error: Exception) -> bool | float:
             if not isinstance(error, TransientError):
                 return False
-            usual_s = min(patience.longest_wait_s, patience.first_wait_s * 2 ** (tried - 1))
+            usual_s = min(retry_policy.longest_wait_s, retry_policy.first_wait_s * 2 ** (tried - 1))
             wanted_s = max(error.wait_s or 0.0, usual_s)
-            wanted_s += random.uniform(0, patience.jitter_s)  # noqa: S311 - jitter, no secret
+            wanted_s += random.uniform(0, retry_policy.jitter_s)  # noqa: S311 - jitter, no secret
             return wanted_s if anyio.current_time() + wanted_s < due else False
 
         try:
-            async for attempt in stamina.retry_context(on=wait_s, attempts=patience.attempts, timeout=None):
+            async for attempt in stamina.retry_context(on=wait_s, attempts=retry_policy.attempts, timeout=None):
                 with attempt:
                     tried += 1
                     return read(await self._post(path, body, headers, due=due))
@@ -212,14 +212,14 @@ class Leaderboard:
             token=token, api_key=api_key if isinstance(api_key, str) and is_key(api_key) else "", claim_url=_link(claim)
         )
 
-    def _read_taken(self, answer: _Answer, *, submission_id: str) -> Taken:
+    def _read_taken(self, answer: _Answer, *, submission_id: str) -> StoredResult:
         members = answer.members()
         if not members or members.get("submission_id", submission_id) != submission_id:
             raise TransientError("its answer could not be read")
         status, official = members.get("status"), members.get("official")
         rank, percentile = members.get("rank"), members.get("percentile")
         link = _link(members.get("leaderboard_url"))
-        return Taken(
+        return StoredResult(
             is_new=answer.status == httpx2.codes.CREATED,
             status=self._blot(status)[:MAX_MESSAGE] if isinstance(status, str) else "",
             official=official if isinstance(official, bool) else None,
@@ -279,7 +279,7 @@ async def _read(response: httpx2.Response) -> _Answer:
 
 
 @asynccontextmanager
-async def open_leaderboard(account: Account, *, patience: Patience = USUAL) -> AsyncGenerator[Leaderboard]:
+async def open_leaderboard(account: Account, *, retry_policy: RetryPolicy = USUAL) -> AsyncGenerator[Leaderboard]:
     """Open a client for the leaderboard of an account; it is closed with the block.
 
     Proxies of the environment are used, except for a server on this machine; redirects are not followed. Raises
@@ -289,7 +289,9 @@ async def open_leaderboard(account: Account, *, patience: Patience = USUAL) -> A
         make_client = partial(
             httpx2.AsyncClient,
             headers=common_headers(),
-            timeout=httpx2.Timeout(connect=patience.connect_s, read=patience.read_s, write=patience.read_s, pool=None),
+            timeout=httpx2.Timeout(
+                connect=retry_policy.connect_s, read=retry_policy.read_s, write=retry_policy.read_s, pool=None
+            ),
             follow_redirects=False,
             trust_env=not is_loopback(urlsplit(account.server).hostname or ""),
         )
@@ -302,4 +304,4 @@ async def open_leaderboard(account: Account, *, patience: Patience = USUAL) -> A
         ) from None
     async with client:
         with careful_logs(account.secrets):
-            yield Leaderboard(client, account, patience)
+            yield Leaderboard(client, account, retry_policy)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAMED_TASKS = 3  # in a sentence
 
 
-class Obstacle(StrEnum):
+class IneligibleReason(StrEnum):
     """Why a run is not comparable: one name a situation."""
 
     DEMO_MODEL = "demo_model"
@@ -37,46 +37,46 @@ class Obstacle(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hindrance:
+class Ineligible:
     """An obstacle, how many tasks, trials or changes it concerns, and the sentence for the user. Only the first two are sent."""
 
-    obstacle: Obstacle
+    obstacle: IneligibleReason
     count: int
     sentence: str
 
     @property
     def is_final(self) -> bool:
         """Whether not even a partial result may go: what an agent has kept out of the mean would raise it."""
-        return self.obstacle is Obstacle.POSSIBLY_CAUSED_BY_AGENT
+        return self.obstacle is IneligibleReason.POSSIBLY_CAUSED_BY_AGENT
 
 
-def hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> tuple[Hindrance, ...]:
+def hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> tuple[Ineligible, ...]:
     """All that keeps a run from the leaderboard; empty for one that may go. `known` are the bundled tasks."""
     return tuple(_hindrances(run, known, private))
 
 
-def _hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> Iterator[Hindrance]:
+def _hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> Iterator[Ineligible]:
     keys = run.facts.keys
     if run.model.startswith("demo/"):
-        yield Hindrance(
-            obstacle=Obstacle.DEMO_MODEL, count=1, sentence=f"{run.model} is a built-in script, not a model"
+        yield Ineligible(
+            obstacle=IneligibleReason.DEMO_MODEL, count=1, sentence=f"{run.model} is a built-in script, not a model"
         )
     planned = {key.task_id for key in keys}
     if missing := sorted(known.keys() - planned):
-        yield Hindrance(
-            obstacle=Obstacle.PARTIAL_SUITE,
+        yield Ineligible(
+            obstacle=IneligibleReason.PARTIAL_SUITE,
             count=len(missing),
             sentence=f"it leaves out {len(missing)} of the {len(known)} bundled tasks ({_some(missing)})",
         )
     if changed := sorted(task_id for task_id in planned if not is_bundled(run, task_id, known)):
-        yield Hindrance(
-            obstacle=Obstacle.CHANGED_TASKS,
+        yield Ineligible(
+            obstacle=IneligibleReason.CHANGED_TASKS,
             count=len(changed),
             sentence=f"{len(changed)} of its tasks are not as this release bundles them ({_some(changed)})",
         )
     if changes := run.journal.state.changes:
-        yield Hindrance(
-            obstacle=Obstacle.CHANGED_SETTINGS,
+        yield Ineligible(
+            obstacle=IneligibleReason.CHANGED_SETTINGS,
             count=len(changes),
             sentence="it was resumed with other settings or releases than it began with",
         )
@@ -84,54 +84,56 @@ def _hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNa
     if others := sorted(
         {grade.key.task_id for grade in graded if grade.digest not in ("", known[grade.key.task_id].digest)}
     ):
-        yield Hindrance(
-            obstacle=Obstacle.OTHER_GRADING,
+        yield Ineligible(
+            obstacle=IneligibleReason.OTHER_GRADING,
             count=len(others),
             sentence=f"{len(others)} of its tasks were graded by other versions of them ({_some(others)})",
         )
     yield from _unfinished(run)
     own_endpoint = run.facts.config.get("base_url") is not None
     if (public := public_model(run.model, private, own_endpoint=own_endpoint)) != run.model:
-        yield Hindrance(
-            obstacle=Obstacle.MODEL_NAME,
+        yield Ineligible(
+            obstacle=IneligibleReason.MODEL_NAME,
             count=1,
             sentence=f"its model's name holds a path, an address or a name of yours, and would be sent as {public}",
         )
 
 
-def _unfinished(run: PastRun) -> Iterator[Hindrance]:
+def _unfinished(run: PastRun) -> Iterator[Ineligible]:
     keys = run.facts.keys
     outcomes = {outcome.key: outcome for outcome in run.outcomes}
     if run.end is not None and (run.end.stop is not None or run.end.interrupted):
-        yield Hindrance(obstacle=Obstacle.STOPPED, count=1, sentence="it was ended early")
+        yield Ineligible(obstacle=IneligibleReason.STOPPED, count=1, sentence="it was ended early")
     if left := max(run.unfinished, sum(key not in outcomes for key in keys)):
-        yield Hindrance(
-            obstacle=Obstacle.UNFINISHED, count=left, sentence=f"{left} of {len(keys)} trials are not finished"
+        yield Ineligible(
+            obstacle=IneligibleReason.UNFINISHED, count=left, sentence=f"{left} of {len(keys)} trials are not finished"
         )
     missing = sum(outcome.reason is Reason.PREREQUISITE_MISSING for outcome in outcomes.values())
     if missing:
-        yield Hindrance(
-            obstacle=Obstacle.PREREQUISITE_MISSING,
+        yield Ineligible(
+            obstacle=IneligibleReason.PREREQUISITE_MISSING,
             count=missing,
             sentence=f"{missing} of {len(keys)} trials were not run, as a prerequisite of their tasks is missing",
         )
     if caused := sorted(run.caused_by_agent):
-        yield Hindrance(
-            obstacle=Obstacle.POSSIBLY_CAUSED_BY_AGENT,
+        yield Ineligible(
+            obstacle=IneligibleReason.POSSIBLY_CAUSED_BY_AGENT,
             count=len(caused),
             sentence=f"{len(caused)} of {len(keys)} trials failed in every attempt while other trials worked, which the"
             f" agent may have caused ({_some([str(key) for key in caused])}); `pinchbench-async resume` runs them again",
         )
-    failures = {key for key, outcome in outcomes.items() if not outcome.reason.counts}
+    failures = {key for key, outcome in outcomes.items() if not outcome.reason.is_valid}
     if failed := len(failures - run.caused_by_agent) - missing:
-        yield Hindrance(
-            obstacle=Obstacle.INFRASTRUCTURE,
+        yield Ineligible(
+            obstacle=IneligibleReason.INFRASTRUCTURE,
             count=failed,
             sentence=f"{failed} of {len(keys)} trials failed for infrastructure reasons",
         )
-    if ungraded := sum(outcome.reason.counts and run.score(key) is None for key, outcome in outcomes.items()):
-        yield Hindrance(
-            obstacle=Obstacle.UNGRADED, count=ungraded, sentence=f"{ungraded} of {len(keys)} trials have no score"
+    if ungraded := sum(outcome.reason.is_valid and run.score(key) is None for key, outcome in outcomes.items()):
+        yield Ineligible(
+            obstacle=IneligibleReason.UNGRADED,
+            count=ungraded,
+            sentence=f"{ungraded} of {len(keys)} trials have no score",
         )
 
 

@@ -23,7 +23,7 @@ from pinchbench.model import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pinchbench.leaderboard.eligible import Hindrance
+    from pinchbench.leaderboard.eligible import Ineligible
     from pinchbench.leaderboard.known import KnownTask
     from pinchbench.leaderboard.privacy import PrivateNames
     from pinchbench.model import Grade, Outcome, TrialKey
@@ -46,7 +46,7 @@ def make_payload(
     submission_id: str,
     known: Mapping[str, KnownTask],
     private: PrivateNames,
-    hindered: Sequence[Hindrance] = (),
+    hindered: Sequence[Ineligible] = (),
     with_notes: bool = False,
 ) -> dict[str, object]:
     """Describe a run to the leaderboard. `known` are the bundled tasks, `hindered` what makes the run a partial one.
@@ -193,7 +193,7 @@ def _metadata(
     run: PastRun,
     known: Mapping[str, KnownTask],
     private: PrivateNames,
-    hindered: Sequence[Hindrance],
+    hindered: Sequence[Ineligible],
     held_back: int | None,
 ) -> dict[str, object]:
     config = run.facts.config
@@ -210,9 +210,9 @@ def _metadata(
             "score": {name: _number(getattr(score, name)) for name in ("mean", "low", "high", "tasks", "trials")},
             "left_out": _without_nothing(
                 {
-                    "ungraded": sum(one.reason.counts and run.score(key) is None for key, one in outcomes.items()),
+                    "ungraded": sum(one.reason.is_valid and run.score(key) is None for key, one in outcomes.items()),
                     "infrastructure": sum(
-                        not one.reason.counts and one.reason is not Reason.PREREQUISITE_MISSING
+                        not one.reason.is_valid and one.reason is not Reason.PREREQUISITE_MISSING
                         for one in outcomes.values()
                     ),
                     "prerequisite_missing": sum(one.reason is Reason.PREREQUISITE_MISSING for one in outcomes.values())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.leaderboard.client import Patience
+    from pinchbench.leaderboard.client import RetryPolicy
 
 
 def check_place(env: Mapping[str, str], *, force: bool) -> Path:
@@ -36,7 +36,7 @@ def check_place(env: Mapping[str, str], *, force: bool) -> Path:
     return path
 
 
-async def register(env: Mapping[str, str], *, force: bool = False, patience: Patience = USUAL) -> SavedAccount:
+async def register(env: Mapping[str, str], *, force: bool = False, retry_policy: RetryPolicy = USUAL) -> SavedAccount:
     """Get a token and save it.
 
     Raises ConfigError when there is one and `force` is not set, LeaderboardError when the leaderboard gives none,
@@ -44,7 +44,7 @@ async def register(env: Mapping[str, str], *, force: bool = False, patience: Pat
     """
     server = server_url(env)
     path = await to_thread.run_sync(lambda: check_place(env, force=force))
-    async with open_leaderboard(Account(server=server), patience=patience) as leaderboard:
+    async with open_leaderboard(Account(server=server), retry_policy=retry_policy) as leaderboard:
         made = await leaderboard.register()
     saved = SavedAccount(server=server, token=made.token, api_key=made.api_key, claim_url=made.claim_url)
     await to_thread.run_sync(write_private, path, saved)

@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pinchbench.leaderboard.account import Account
-    from pinchbench.leaderboard.client import Patience, Taken
-    from pinchbench.leaderboard.eligible import Hindrance
+    from pinchbench.leaderboard.client import RetryPolicy, StoredResult
+    from pinchbench.leaderboard.eligible import Ineligible
     from pinchbench.leaderboard.submission import Submission
     from pinchbench.model import Suite
     from pinchbench.results.finished_run import PastRun
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Parcel:
+class PreparedUpload:
     """A run ready to be sent: `body` is every byte of it. `hindered` is what makes it a partial one."""
 
     run: PastRun
     submission: Submission
     body: bytes = field(repr=False)
-    hindered: tuple[Hindrance, ...] = ()
+    hindered: tuple[Ineligible, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sent:
     """What the leaderboard answered. `is_kept` is false when it holds other numbers, sent earlier under the run's id."""
 
-    taken: Taken
+    taken: StoredResult
     is_current: bool = True
 
 
 def pack(
     run: PastRun, bundled: Suite, env: Mapping[str, str], *, partial: bool = False, with_notes: bool = False
-) -> Parcel:
+) -> PreparedUpload:
     """Make of a run what would be sent; its id is kept in its folder from then on. Blocks.
 
     `bundled` is the bundled suite, `env` the environment, whose keys are kept out. `with_notes` adds text of graders, without
@@ -71,17 +71,17 @@ def pack(
     )
     submission = keep_submission(run.files)
     body = encode({**payload, "submission_id": submission.submission_id})
-    return Parcel(run=run, submission=submission, body=body, hindered=hindered)
+    return PreparedUpload(run=run, submission=submission, body=body, hindered=hindered)
 
 
-async def send(parcel: Parcel, account: Account, *, patience: Patience = USUAL) -> Sent:
+async def send(parcel: PreparedUpload, account: Account, *, retry_policy: RetryPolicy = USUAL) -> Sent:
     """Send a run, and keep what was answered beside it.
 
     Raises LeaderboardError when it was not taken, ResultsError when the answer can't be kept. A cancellation leaves at
     once; the same call later makes no second entry.
     """
     submission = parcel.submission
-    async with open_leaderboard(account, patience=patience) as leaderboard:
+    async with open_leaderboard(account, retry_policy=retry_policy) as leaderboard:
         taken = await leaderboard.send(parcel.body, submission_id=submission.submission_id)
     digest, earlier = digest_of(parcel.body), submission.accepted
     if not taken.is_new and earlier is not None and earlier.server == account.server:
@@ -106,7 +106,7 @@ async def offer(
     env: Mapping[str, str],
     *,
     tell: Callable[[str], None],
-    patience: Patience = USUAL,
+    retry_policy: RetryPolicy = USUAL,
     with_notes: bool = False,
 ) -> None:
     """Send a run that has just ended, if it may go and there is a token, and tell the user in sentences.
@@ -122,7 +122,7 @@ async def offer(
             return
         parcel = await to_thread.run_sync(partial(pack, run, bundled, env, with_notes=with_notes))
         tell(f"Sending the result to the leaderboard at {account.server}; Ctrl-C leaves that out.")
-        sent = await send(parcel, account, patience=patience)
+        sent = await send(parcel, account, retry_policy=retry_policy)
     except NotForTheLeaderboardError as error:
         tell(f"Not uploaded: {error}")
     except PinchBenchError as error:

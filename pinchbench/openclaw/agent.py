@@ -14,15 +14,15 @@ from anyio import create_task_group, move_on_after, to_thread
 
 from pinchbench.model import Reason
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
-from pinchbench.openclaw.export import Export, take_stock
-from pinchbench.openclaw.progress import Progress, Watch
+from pinchbench.openclaw.export import Export, collect_sessions
+from pinchbench.openclaw.progress import Progress, ProgressCallbacks
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.disk import is_disk_full
 from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
-from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessSpec, supervise
+from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSignal, supervise
 from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class OpenClawAgent:
         evidence: Path,
         timeout_s: float | None = None,
         marker: str | None = None,
-        leave: Leave | None = None,
-        watch: Watch | None = None,
+        stop_signal: StopSignal | None = None,
+        callbacks: ProgressCallbacks | None = None,
         before_turn: Callable[[int], None] | None = None,
     ) -> TaskResult:
         """Run every turn of `task` and read its transcript.
@@ -74,8 +74,8 @@ class OpenClawAgent:
             evidence: an existing folder for output and transcript.
             timeout_s: the time limit for all turns together, in seconds; by default the task's own.
             marker: the name of the trial, which is in the environment of every process it starts.
-            leave: its `stop` ends the task with the reason `interrupted`.
-            watch: receives events while the task runs.
+            stop_signal: its `stop` ends the task with the reason `interrupted`.
+            callbacks: receives events while the task runs.
             before_turn: called with the index of each turn before its process starts.
 
         Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
@@ -90,15 +90,15 @@ class OpenClawAgent:
         budget_s = task.timeout_s if timeout_s is None else timeout_s
         marker = marker or f"{task.task_id}/{time.time_ns()}"
         base = f"{task.task_id}_{time.time_ns() // 1_000_000}"
-        leave = leave or Leave()
+        stop_signal = stop_signal or StopSignal()
         began = anyio.current_time()
         await self.home.prepare(workspace)
         setup_s = anyio.current_time() - began
         agent_id = self.home.agent_id
         left: tuple[Leftover, ...] = ()
-        progress = Progress(watch=watch or Watch())
+        progress = Progress(callbacks=callbacks or ProgressCallbacks())
         # stderr always: many failures are reported only there
-        shown = (files.stdout, files.stderr) if progress.watch.output is not None else (files.stderr,)
+        shown = (files.stdout, files.stderr) if progress.callbacks.output is not None else (files.stderr,)
         try:
             async with AsyncExitStack() as stack:
                 if (log := self.home.log) is not None:
@@ -123,7 +123,7 @@ class OpenClawAgent:
                     )
                     if before_turn is not None:
                         before_turn(index)
-                    await self._turn(spec, left_s, progress, leave, outputs)
+                    await self._turn(spec, left_s, progress, stop_signal, outputs)
                     if not progress.goes_on():
                         break
         finally:
@@ -133,7 +133,9 @@ class OpenClawAgent:
             with move_on_after(RELEASE_LIMIT_S, shield=True):
                 left = await self.home.release(workspace, tools=progress.tools(), finished=progress.finished())
         folders = (workspace, self.home.state_dir, evidence)
-        exported, full = await to_thread.run_sync(take_stock, progress.sessions, files, folders, progress.log.text)
+        exported, full = await to_thread.run_sync(
+            collect_sessions, progress.sessions, files, folders, progress.log.text
+        )
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
         leftovers = (*result.leftovers, *(one.command for one in left))
         return replace(result, agent_id=agent_id, leftovers=leftovers, setup_s=setup_s)
@@ -174,22 +176,22 @@ class OpenClawAgent:
         spec: ProcessSpec,
         left_s: float,
         progress: Progress,
-        leave: Leave,
+        stop_signal: StopSignal,
         outputs: list[Output],
     ) -> None:
         """Run one turn's process, and follow its session, its output and the gateway's log meanwhile."""
-        own = Leave(hurry=leave.hurry)
+        own = StopSignal(hurry=stop_signal.hurry)
         session = progress.sessions[-1]
         progress.begin_turn()
         began = anyio.current_time()
         async with create_task_group() as group:
-            group.start_soon(_pass_on, leave, own)
+            group.start_soon(_pass_on, stop_signal, own)
             group.start_soon(self._follow_session, progress, own)
             for output in outputs:
                 group.start_soon(output.follow)
             if progress.listener is not None:
                 group.start_soon(_follow_log, progress.listener.log)
-            end = await supervise(spec, timeout_s=left_s, leave=own)
+            end = await supervise(spec, timeout_s=left_s, stop_signal=own)
             group.cancel_scope.cancel()
         progress.note(end, began)
         # Read the rest now: an answer that is read later would count as the next turn's.
@@ -202,7 +204,7 @@ class OpenClawAgent:
             if (failure := progress.listener.log.failure) is not None:
                 raise failure
 
-    async def _follow_session(self, progress: Progress, own: Leave) -> None:
+    async def _follow_session(self, progress: Progress, own: StopSignal) -> None:
         """Follow the transcript live, and stop an agent that does not exit within `linger_s` of its answer."""
         session = progress.sessions[-1]
         while True:
@@ -245,7 +247,7 @@ class OpenClawAgent:
                 full_disk=full,
                 has_log=self.home.local or progress.listener is not None,
             )
-            if reason.counts and exported.elsewhere:
+            if reason.is_valid and exported.elsewhere:
                 reason, note = Reason.WORKSPACE_FAILED, f"OpenClaw worked in {exported.elsewhere}, not in the workspace"
         return TaskResult(
             agent_id=self.home.agent_id,
@@ -275,6 +277,6 @@ async def _follow_log(log: GatewayLog) -> None:
         await anyio.sleep(next_look_s())
 
 
-async def _pass_on(leave: Leave, own: Leave) -> None:
-    await leave.stop.wait()
+async def _pass_on(stop_signal: StopSignal, own: StopSignal) -> None:
+    await stop_signal.stop.wait()
     own.stop.set()

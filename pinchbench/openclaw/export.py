@@ -31,7 +31,7 @@ class Export:
     elsewhere: str = ""
 
 
-def take_stock(
+def collect_sessions(
     sessions: list[Session], files: Evidence, folders: tuple[Path, ...], logged: str = ""
 ) -> tuple[Export | OSError, str]:
     """Export the sessions and find a full disk. Blocks.

@@ -28,7 +28,7 @@ WAITING = "waiting for the model"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Watch:
+class ProgressCallbacks:
     """Callbacks for the progress of a trial. They are called on the event loop and must not block.
 
     Attributes:
@@ -63,7 +63,7 @@ class Progress:
         watch: the callbacks to call.
         complaints: the errors that the running turn has reported.
         refused: the number of rate-limited calls that earlier turns reported.
-        told: the number of rate-limited calls that `watch` was notified of.
+        told: the number of rate-limited calls that `callbacks` was notified of.
         ends: how the processes of the finished turns ended.
         ran: the working time of each finished turn, in seconds.
         before: the facts of the current session's transcript before the running turn.
@@ -73,7 +73,7 @@ class Progress:
         listener: receives the records of the gateway's log; None without a gateway.
     """
 
-    watch: Watch
+    callbacks: ProgressCallbacks
     complaints: ComplaintReader = field(default_factory=ComplaintReader)
     refused: int = 0
     told: int = 0
@@ -103,8 +103,8 @@ class Progress:
         if path.stem == "stderr":
             with self._hearing():
                 self.complaints.feed(line, time.time())
-        if self.watch.output is not None:
-            self.watch.output(path.stem, line)
+        if self.callbacks.output is not None:
+            self.callbacks.output(path.stem, line)
 
     def logged(self, record: LogRecord) -> None:
         """Process a record of the gateway's log."""
@@ -120,8 +120,8 @@ class Progress:
         yield
         if complaints.rate_limits > refused:
             self._tell()
-        if complaints.retry is not None and complaints.retry is not retry and self.watch.retrying is not None:
-            self.watch.retrying(complaints.retry)
+        if complaints.retry is not None and complaints.retry is not retry and self.callbacks.retrying is not None:
+            self.callbacks.retrying(complaints.retry)
 
     def event(self, session: Session, line: bytes) -> None:
         """Process a line of the transcript."""
@@ -136,16 +136,16 @@ class Progress:
             if self.listener is not None and (run_id := run_of(event)):
                 self.listener.expect_run(run_id)
             what = describe(event) or (WAITING if asks_model(event) else "")
-            if what and self.watch.activity is not None:
-                self.watch.activity(what, self.usage())
+            if what and self.callbacks.activity is not None:
+                self.callbacks.activity(what, self.usage())
 
     async def read_on(self, session: Session) -> int:
         """Process the new events of a session. Return their size in bytes, including newlines."""
         lines = await session.store.poll()
         if not session.begun and (lines or session.store.is_locked()):
             session.begun = True
-            if not lines and self.watch.activity is not None:
-                self.watch.activity(WAITING, self.usage())
+            if not lines and self.callbacks.activity is not None:
+                self.callbacks.activity(WAITING, self.usage())
         for line in lines:
             self.event(session, line)
         return sum(map(len, lines)) + len(lines)
@@ -167,8 +167,8 @@ class Progress:
     def _tell(self) -> None:
         count = self.rate_limits()
         for _ in range(count - self.told):
-            if self.watch.rate_limited is not None:
-                self.watch.rate_limited()
+            if self.callbacks.rate_limited is not None:
+                self.callbacks.rate_limited()
         self.told = max(self.told, count)
 
     def note(self, end: ProcessEnd, began: float) -> None:

@@ -52,7 +52,7 @@ class Clocks:
         return self.gap_s / 5
 
 
-class Wakefulness:
+class AwakeTime:
     """Sums up the time awake and the time asleep between readings, which must be taken once per tick.
 
     A suspension is detected by one clock advancing more than the other. A stop (Ctrl-Z, a paused container) is detected
@@ -87,7 +87,7 @@ class AwakeTimer:
         """Start counting at `passed_s` seconds."""
         self._clocks = clocks
         self._passed_s = passed_s
-        self._wakefulness = Wakefulness(clocks.read(), gap_s=clocks.gap_s)
+        self._wakefulness = AwakeTime(clocks.read(), gap_s=clocks.gap_s)
 
     @property
     def awake_s(self) -> float:

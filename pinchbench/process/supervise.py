@@ -154,7 +154,7 @@ class ProcessEnd:
     answer: str = ""
 
 
-class Leave:
+class StopSignal:
     """Events that ask running processes to end.
 
     `stop` ends a process with a grace; its end reason is `STOPPED`. `hurry` cuts every grace short. Both events may be
@@ -176,11 +176,11 @@ async def supervise(
     spec: ProcessSpec,
     *,
     timeout_s: float,
-    leave: Leave | None = None,
+    stop_signal: StopSignal | None = None,
     level: str = "",
     clocks: Clocks = SYSTEM_CLOCKS,
 ) -> ProcessEnd:
-    """Run `spec` until it exits, `timeout_s` seconds have passed since its start, or `leave.stop` is set.
+    """Run `spec` until it exits, `timeout_s` seconds have passed since its start, or `stop_signal.stop` is set.
 
     Time in which the machine was suspended or this process was stopped does not count.
 
@@ -193,7 +193,7 @@ async def supervise(
         link = GuardianLink()
     except OSError as error:
         return ProcessEnd(reason=EndReason.NOT_STARTED, error=str(error))
-    turn = _Turn(spec, link, leave or Leave(), level or contain_level(), clocks)
+    turn = _Turn(spec, link, stop_signal or StopSignal(), level or contain_level(), clocks)
     swept_s = 0.0
     try:
         with link:
@@ -214,11 +214,13 @@ async def supervise(
 class _Turn:
     """One process under its guardian, from the start to the report."""
 
-    def __init__(self, spec: ProcessSpec, link: GuardianLink, leave: Leave, level: str, clocks: Clocks) -> None:
+    def __init__(
+        self, spec: ProcessSpec, link: GuardianLink, stop_signal: StopSignal, level: str, clocks: Clocks
+    ) -> None:
         self.level = level
         self._spec = spec
         self._link = link
-        self._leave = leave
+        self._leave = stop_signal
         self._clocks = clocks
         self._timer = AwakeTimer(clocks)
         self._guarded = CancelScope(shield=True)
@@ -292,12 +294,12 @@ class _Turn:
 
     async def _end_tree(self) -> None:
         """Ask the guardian to end its tree if necessary, and wait for its report, within the grace and a margin."""
-        link, leave, limits = self._link, self._leave, self._spec.limits
+        link, stop_signal, limits = self._link, self._leave, self._spec.limits
         until_s = self._ran_s + limits.grace_s + limits.sweep_s + REPORT_MARGIN_S
         await self._timer.wait(link.given, until_s=until_s)
-        if not link.ended.is_set() and not leave.hurry.is_set():
+        if not link.ended.is_set() and not stop_signal.hurry.is_set():
             link.say("stop")
-            await self._timer.wait(link.ended, leave.hurry, until_s=until_s)
+            await self._timer.wait(link.ended, stop_signal.hurry, until_s=until_s)
         link.say("kill")
         await self._timer.wait(link.ended, until_s=until_s)
 

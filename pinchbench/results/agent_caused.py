@@ -71,7 +71,7 @@ def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozens
     if not suspects:
         return frozenset()
     everything = [one for trial in attempts.values() for one in trial.ended]
-    valid = _spans(one for one in everything if one.reason.counts)
+    valid = _spans(one for one in everything if one.reason.is_valid)
     shared = {reason: _spans(one for one in everything if one.reason is reason) for reason in SHARED}
 
     def is_alone(ended: tuple[Outcome, ...]) -> bool:

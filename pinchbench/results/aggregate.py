@@ -159,7 +159,7 @@ def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> Counts:
         success=statuses[Status.SUCCESS],
         timeout=statuses[Status.TIMEOUT],
         error=statuses[Status.ERROR],
-        left_out=sum(not outcome.reason.counts for outcome in outcomes),
+        left_out=sum(not outcome.reason.is_valid for outcome in outcomes),
         reasons={reason.value: reasons[reason] for reason in Reason if reasons[reason]},
     )
 
@@ -180,7 +180,7 @@ class _Trial:
     @property
     def ungraded(self) -> str | None:
         """Why a valid trial has no score; None for all others."""
-        if not self.outcome.reason.counts or self.score is not None:
+        if not self.outcome.reason.is_valid or self.score is not None:
             return None
         if self.grade is None:
             return NOT_GRADED
@@ -218,7 +218,7 @@ class _Task:
         missing = sum(trial.outcome.reason is Reason.PREREQUISITE_MISSING for trial in self.trials)
         return LeftOut(
             ungraded=sum(trial.ungraded is not None for trial in self.trials),
-            infrastructure=sum(not trial.outcome.reason.counts for trial in self.trials) - missing,
+            infrastructure=sum(not trial.outcome.reason.is_valid for trial in self.trials) - missing,
             prerequisite_missing=missing,
             not_run=self.planned - len(self.trials),
         )
@@ -262,7 +262,7 @@ def _trial_result(trial: _Trial, *, says_known: bool) -> TrialEntry:
     return TrialEntry(
         repetition=outcome.key.repetition,
         status=outcome.status,
-        counts=outcome.reason.counts,
+        counts=outcome.reason.is_valid,
         possibly_caused_by_agent=trial.caused_by_agent,
         cost_known=_cost_known(outcome.usage) if says_known else UNSET,
         grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
@@ -354,7 +354,9 @@ def _retries(
     return Retries(
         trials=sum(len(trial) > 1 for trial in ended.values()),
         attempts=sum(max(0, len(trial) - 1) for trial in ended.values()),
-        recovered=sum(trial.counting.reason.counts and not trial.first.reason.counts for trial in attempts.values()),
+        recovered=sum(
+            trial.counting.reason.is_valid and not trial.first.reason.is_valid for trial in attempts.values()
+        ),
         first_attempts=_totals(first),
         other_attempts_usage=_usage(one.usage for one in others),
     )

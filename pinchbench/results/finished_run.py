@@ -185,7 +185,7 @@ class Result:
 
         Grades that are missing only because no judge was asked for are no fault of the run.
         """
-        ended = len(self.outcomes) == self.planned and all(one.reason.counts for one in self.outcomes)
+        ended = len(self.outcomes) == self.planned and all(one.reason.is_valid for one in self.outcomes)
         return ended and not self.unfinished and all(self._is_graded(one.key) for one in self.outcomes)
 
     def _is_graded(self, key: TrialKey) -> bool:

@@ -129,13 +129,13 @@ def overview(
 
 def trial_score(outcome: Outcome, grade: Grade | None) -> float | None:
     """Return a trial's score for means, in 0-1; None if it has none or failed for infrastructure reasons."""
-    score = grade.score if grade is not None and outcome.reason.counts else None
+    score = grade.score if grade is not None and outcome.reason.is_valid else None
     return score if score is not None and 0.0 <= score <= 1.0 else None
 
 
 def _row(name: str, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], threshold: float) -> Row:
     scores = [score for one in outcomes if (score := trial_score(one, grades.get(one.key))) is not None]
-    silent = sum(not one.reason.counts for one in outcomes)
+    silent = sum(not one.reason.is_valid for one in outcomes)
     return Row(
         name=name,
         score=fsum(scores) / len(scores) if scores else None,
@@ -173,7 +173,7 @@ def _failure(outcome: Outcome, grade: Grade | None, threshold: float) -> Failure
 
 def _kind(outcome: Outcome, grade: Grade | None, threshold: float) -> Kind | None:
     score = trial_score(outcome, grade)
-    if not outcome.reason.counts:
+    if not outcome.reason.is_valid:
         return Kind.SILENT
     lacks_judge = grade is not None and grade.ungraded is Ungraded.NO_JUDGE
     if score is None and not lacks_judge:

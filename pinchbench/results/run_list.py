@@ -40,7 +40,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listed:
+class RunEntry:
     """A run in brief. For an unreadable one, only `run_id`, `run` and `problem` are known.
 
     Attributes:
@@ -87,7 +87,7 @@ class Listed:
         return self.left_out.total if self.left_out is not None else 0
 
 
-def past_runs(output_dir: Path, *, model: str = "") -> tuple[Listed, ...]:
+def past_runs(output_dir: Path, *, model: str = "") -> tuple[RunEntry, ...]:
     """Return the runs of an output folder, newest first. Blocks, in proportion to their trials.
 
     `model` selects the runs of that model, or, if there are none, those whose model contains the text, ignoring case. A
@@ -115,7 +115,7 @@ def _read_facts(files: RunFiles) -> RunFacts | str:
         return str(error)
 
 
-def _listed(files: RunFiles, facts: RunFacts | str) -> Listed:
+def _listed(files: RunFiles, facts: RunFacts | str) -> RunEntry:
     """Return a run in brief, from its journal: only that contains a resumption's changes, and only it is chained."""
     if isinstance(facts, str):
         return _unreadable(files, facts)
@@ -133,11 +133,11 @@ def _listed(files: RunFiles, facts: RunFacts | str) -> Listed:
     return replace(listed, is_altered=bool(differs))
 
 
-def _unreadable(files: RunFiles, problem: str) -> Listed:
-    return Listed(run_id=files.name.rpartition("_")[2], run=files.name, problem=problem)
+def _unreadable(files: RunFiles, problem: str) -> RunEntry:
+    return RunEntry(run_id=files.name.rpartition("_")[2], run=files.name, problem=problem)
 
 
-def _in_short(run: PastRun, *, is_running: bool) -> Listed:
+def _in_short(run: PastRun, *, is_running: bool) -> RunEntry:
     data = run.data
     trials = data.trials
     took_s = at_work_s((trial.started_at, trial.ended_at) for trial in trials)
@@ -145,7 +145,7 @@ def _in_short(run: PastRun, *, is_running: bool) -> Listed:
     if not all(map(isfinite, (took_s, data.execution_time, data.usage.cost_usd, judge_usd or 0.0))):
         raise ValueError("a time or a cost is beyond all bounds")
     needed = data.passing.threshold - ROUNDING
-    return Listed(
+    return RunEntry(
         run_id=run.facts.run_id,
         run=run.files.name,
         state=_state(data, unfinished=run.unfinished, is_running=is_running),
@@ -189,7 +189,7 @@ def at_work_s(spans: Iterable[tuple[float, float]]) -> float:
     return total
 
 
-def records(runs: Sequence[Listed]) -> list[dict[str, object]]:
-    """Return the runs as JSON values: exactly the fields of `Listed`."""
+def records(runs: Sequence[RunEntry]) -> list[dict[str, object]]:
+    """Return the runs as JSON values: exactly the fields of `RunEntry`."""
     built: list[dict[str, object]] = msgspec.to_builtins(list(runs))
     return built

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum, inf
 from typing import TYPE_CHECKING
 
-from pinchbench.events import Tally
+from pinchbench.events import GradedBefore
 from pinchbench.results.journal.records import (
     GradeGiven,
     RegradeStarted,
@@ -72,7 +72,7 @@ class TrialState:
     @property
     def is_done(self) -> bool:
         """Whether an attempt is valid and no retry was promised: the trial needs no further attempt."""
-        return not self.retries and any(one.reason.counts for one in self.outcomes)
+        return not self.retries and any(one.reason.is_valid for one in self.outcomes)
 
     def after(self, outcome: Outcome, *, retried: bool) -> TrialState:
         """Return the state after an attempt has ended; `retried`: another one is to follow."""
@@ -88,18 +88,18 @@ class TrialState:
 
 
 def _weight(outcome: Outcome) -> int:
-    if outcome.reason.counts:
+    if outcome.reason.is_valid:
         return 2
     return 1 if outcome.reason.is_attempt else 0
 
 
 def is_final(grade: Grade | None) -> bool:
     """Whether an attempt needs no further grading: it has a score, or none for a reason that is not transient."""
-    return grade is not None and (grade.ungraded is None or not grade.ungraded.passes)
+    return grade is not None and (grade.ungraded is None or not grade.ungraded.is_transient)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Left:
+class Remaining:
     """What is left of a plan: the trials that need another attempt, and the attempts that are not graded yet."""
 
     keys: tuple[TrialKey, ...]
@@ -237,28 +237,28 @@ class RunState:
         trials = [self.trials.get(key, NEW_TRIAL) for key in plan if key.task_id not in gone]
         return sum(not (trial.is_done and self.is_graded(trial.counting)) for trial in trials)
 
-    def left(self, plan: Iterable[TrialKey]) -> Left:
+    def left(self, plan: Iterable[TrialKey]) -> Remaining:
         """Return what is left of a plan, in its order, without trials of tasks that are gone."""
         gone = self.gone
         keys = [key for key in plan if key.task_id not in gone]
-        return Left(
+        return Remaining(
             keys=tuple(key for key in keys if not self.is_done(key)),
             ungraded=tuple(
                 one
                 for key in keys
                 for one in self.trials.get(key, NEW_TRIAL).outcomes
-                if one.reason.counts and not self.is_graded(one)
+                if one.reason.is_valid and not self.is_graded(one)
             ),
         )
 
-    def tally(self, keys: Iterable[TrialKey], *, threshold: float) -> Tally:
+    def tally(self, keys: Iterable[TrialKey], *, threshold: float) -> GradedBefore:
         """Count the valid, graded ones of these trials by grade; a trial passes from a score of `threshold` on."""
         counting = [self.trials[key].counting for key in keys if key in self.trials and self.trials[key].outcomes]
-        valid = [one for one in counting if one.reason.counts and self.is_graded(one)]
+        valid = [one for one in counting if one.reason.is_valid and self.is_graded(one)]
         grades = [self.attempt_grades[one.key, one.attempt] for one in valid]
         scores = [grade.score for grade in grades if grade.score is not None]
         passed = sum(score >= threshold for score in scores)
-        return Tally(
+        return GradedBefore(
             passed=passed,
             failed=len(scores) - passed,
             ungraded=len(grades) - len(scores),

@@ -30,7 +30,7 @@ CHATTER_HELD = 9_000  # of what agents say: the room beyond is for what is count
 OBSERVER_LIMIT_S = 2.0  # to show what is left when the run is over
 
 
-class Audience:
+class RunObserver:
     """An observer and the events on their way to it. Create inside an event loop; run `attend` beside the run."""
 
     def __init__(self, observer: Observer | None, redactor: Redactor) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEMO_MODELS, ORACLE
-from pinchbench.events import Tally
+from pinchbench.events import GradedBefore
 from pinchbench.model import Attempt, GradingType
 from pinchbench.openclaw.command import model_slug
 from pinchbench.runner.prerequisites import examine_tasks
@@ -54,7 +54,7 @@ class Prepared:
     judged: Sequence[Grade] = ()
     retried: Mapping[TrialKey, int] = field(default_factory=dict)
     done: int = 0
-    tally: Tally = field(default_factory=Tally)
+    tally: GradedBefore = field(default_factory=GradedBefore)
     works: bool = False
 
     @property

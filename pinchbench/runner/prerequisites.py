@@ -31,7 +31,7 @@ except importlib.metadata.PackageNotFoundError:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Needs:
+class MissingPrerequisites:
     """What of a task's prerequisites this machine lacks, and what can't be checked."""
 
     missing: tuple[Prerequisite, ...] = ()
@@ -53,7 +53,7 @@ class Needs:
 
 def examine_tasks(
     tasks: Iterable[Task], *, openclaw: str | None = None, env: Mapping[str, str] | None = None
-) -> dict[str, Needs]:
+) -> dict[str, MissingPrerequisites]:
     """Look for what tasks need, by task id; tasks without prerequisites are left out. Blocks.
 
     A task with a check needs a program on the PATH that the check inherits; one that only a judge grades may also have the
@@ -62,13 +62,13 @@ def examine_tasks(
     env = os.environ if env is None else env
     inherited = env.get("PATH", os.defpath)
     machine = _Machine(env)
-    needs: dict[str, Needs] = {}
+    needs: dict[str, MissingPrerequisites] = {}
     for task in tasks:
         if not task.prerequisites:
             continue
         path = _agents_path(inherited, openclaw) if task.grading_type is GradingType.LLM_JUDGE else inherited
         found = {one: machine.has(one, path) for one in map(parse_prerequisite, task.prerequisites)}
-        needs[task.task_id] = Needs(
+        needs[task.task_id] = MissingPrerequisites(
             missing=tuple(one for one, is_there in found.items() if is_there is False),
             unchecked=tuple(one for one, is_there in found.items() if is_there is None),
         )

@@ -30,7 +30,7 @@ from pinchbench.results.paths import find_run
 from pinchbench.results.run_state import as_resumed
 from pinchbench.runner.graders import grade_trials, limit_grading, worker_count
 from pinchbench.runner.judging import open_judge
-from pinchbench.runner.observer import Audience
+from pinchbench.runner.observer import RunObserver
 from pinchbench.runner.recorder import write
 from pinchbench.runner.run_folders import CHECKS, HOMES, open_work_folder
 from pinchbench.runner.run_redaction import Redactor
@@ -80,14 +80,16 @@ async def regrade(config: RegradeConfig, *, observer: Observer | None = None, ha
     """
     files = await to_thread.run_sync(find_run, config.run, config.output_dir)
     interrupt, redactor = Interrupt(STOPPING, HURRYING), Redactor()
-    audience = Audience(observer, redactor)
+    run_observer = RunObserver(observer, redactor)
     async with create_task_group() as root:
         if handle_signals:
-            root.start_soon(interrupt.listen, audience.tell)
-        root.start_soon(audience.attend)
-        with closing(audience), closing(interrupt):
+            root.start_soon(interrupt.listen, run_observer.tell)
+        root.start_soon(run_observer.attend)
+        with closing(run_observer), closing(interrupt):
             async with open_work_folder(config.run_root, prefix="regrade-") as folder:
-                result = await _run(config, files, folder, interrupt=interrupt, audience=audience, redactor=redactor)
+                result = await _run(
+                    config, files, folder, interrupt=interrupt, run_observer=run_observer, redactor=redactor
+                )
     return result
 
 
@@ -97,7 +99,7 @@ async def _run(
     folder: Path,
     *,
     interrupt: Interrupt,
-    audience: Audience,
+    run_observer: RunObserver,
     redactor: Redactor,
 ) -> Result:
     async with AsyncExitStack() as stack:
@@ -106,19 +108,19 @@ async def _run(
         plan = await to_thread.run_sync(_prepare, config, files)
         redactor.learn(plan.secrets)
         for remark in plan.remarks:
-            audience.tell(remark)
+            run_observer.tell(remark)
         judge: Judge | None = None
         with interrupt.setup:
             judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
         if interrupt.signal is not None:
             raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
         await stack.enter_async_context(keep_prepared())
-        audience.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
+        run_observer.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
         grader = Grader(judge=judge, scratch=folder.parent / CHECKS, secrets=plan.secrets)
-        given = await _grade(plan, grader, journal, interrupt=interrupt, audience=audience, redactor=redactor)
+        given = await _grade(plan, grader, journal, interrupt=interrupt, run_observer=run_observer, redactor=redactor)
     result = await to_thread.run_sync(derive_result, files)
     for problem in (*result.problems, *_kept(given, result)):
-        audience.tell(problem)
+        run_observer.tell(problem)
     # why the run ended is no news: this is about its grading
     return replace(result, interrupted=interrupt.signal_name, stopped="", stop=None)
 
@@ -138,7 +140,7 @@ async def _grade(
     journal: JournalWriter,
     *,
     interrupt: Interrupt,
-    audience: Audience,
+    run_observer: RunObserver,
     redactor: Redactor,
 ) -> list[Grade]:
     """Grade all there is to grade; return the new grades, which are in the journal by then."""
@@ -147,7 +149,7 @@ async def _grade(
     asked = asdict(plan.judge) if plan.judge is not None else None
     given: list[Grade] = []
     async with create_task_group() as writer:
-        writer.start_soon(partial(write, to_write, journal, redactor=redactor, emit=audience.emit))
+        writer.start_soon(partial(write, to_write, journal, redactor=redactor, emit=run_observer.emit))
         with records, jobs, to_grade:
             records.send_nowait(RegradeStarted(at=time.time(), trials=len(plan.jobs), judge=asked))
             for job in plan.jobs:
@@ -201,7 +203,7 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
         for key in facts.keys
         if key.task_id in tasks and key in trials
         for outcome in trials[key].outcomes
-        if outcome.reason.counts and not (config.only_ungraded and (key, outcome.attempt) in scored)
+        if outcome.reason.is_valid and not (config.only_ungraded and (key, outcome.attempt) in scored)
     )
     changed = [task_id for task_id, task in tasks.items() if task.digest != facts.tasks[task_id].digest]
     needs_judge = any(job.task.grading_type is not GradingType.AUTOMATED for job in jobs)

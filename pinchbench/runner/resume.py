@@ -21,7 +21,7 @@ from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState, as_resumed
-from pinchbench.runner.observer import Audience
+from pinchbench.runner.observer import RunObserver
 from pinchbench.runner.prepare import Prepared, Resumption, expected_by_task, in_start_order, split_unmet
 from pinchbench.runner.provenance import plain_config, task_facts
 from pinchbench.runner.resume_check import require, setting_changes, task_changes
@@ -58,11 +58,11 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
     with await to_thread.run_sync(writer) as journal:
         prepared, resumption = await to_thread.run_sync(_prepare, config, files, journal)
         if not (prepared.attempts or prepared.ungraded or prepared.unmet):
-            audience = Audience(observer, Redactor())
+            run_observer = RunObserver(observer, Redactor())
             async with create_task_group() as root:
-                root.start_soon(audience.attend)
-                with closing(audience):
-                    audience.tell(NOTHING_LEFT)
+                root.start_soon(run_observer.attend)
+                with closing(run_observer):
+                    run_observer.tell(NOTHING_LEFT)
                     result = await to_thread.run_sync(derive_result, files)
             return result
         return await run_prepared(prepared, resumption, observer=observer, handle_signals=handle_signals)
@@ -122,7 +122,7 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
         retried=state.retried,
         done=len(trials) - len(again & trials.keys()),
         tally=state.tally((key for key in trials if key not in again), threshold=run.pass_threshold),
-        works=any(outcome.reason.counts for outcome in state.attempts),
+        works=any(outcome.reason.is_valid for outcome in state.attempts),
     )
     resumption = Resumption(
         facts=facts,

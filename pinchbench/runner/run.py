@@ -24,18 +24,18 @@ from pinchbench.results.journal.records import Record, RunFinished, TrialFinishe
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.control import RunControl
 from pinchbench.runner.graders import grade_trials, limit_grading, worker_count
-from pinchbench.runner.observer import Audience, Observer
+from pinchbench.runner.observer import Observer, RunObserver
 from pinchbench.runner.prepare import Prepared, Resumption, prepare, scripts
 from pinchbench.runner.provenance import timezone_name
 from pinchbench.runner.recorder import hand_over, write
 from pinchbench.runner.run_folders import CHECKS, open_run_folders
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.scheduling.budget import Budget, Limits
-from pinchbench.runner.scheduling.circuit_breaker import Breaker
+from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
 from pinchbench.runner.scheduling.plan import new_run_id
-from pinchbench.runner.scheduling.queue import Schedule
-from pinchbench.runner.scheduling.rate_limit import Throttle
+from pinchbench.runner.scheduling.queue import AttemptQueue
+from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.set_up import require_capacity, set_up
 from pinchbench.runner.signals import LEAVING, Interrupt
 from pinchbench.runner.trial import outcome_not_begun
@@ -91,14 +91,14 @@ async def run_prepared(
     played = await to_thread.run_sync(scripts, prepared)
     run_id, files = _identity(prepared.config, resumption)
     interrupt, redactor = Interrupt(), Redactor()
-    audience = Audience(observer, redactor)
+    run_observer = RunObserver(observer, redactor)
     journal = resumption.journal if resumption is not None else None
     takes_over = resumption is not None and resumption.takes_over
     async with create_task_group() as root:
         if handle_signals:
-            root.start_soon(interrupt.listen, audience.tell)
-        root.start_soon(audience.attend)
-        with closing(audience), closing(interrupt):
+            root.start_soon(interrupt.listen, run_observer.tell)
+        root.start_soon(run_observer.attend)
+        with closing(run_observer), closing(interrupt):
             async with open_run_folders(
                 files, prepared.config.run_root, run_id=run_id, journal=journal, takes_over=takes_over
             ) as folders:
@@ -118,20 +118,20 @@ async def run_prepared(
                             gateways=gateways,
                             stack=stack,
                             interrupt=interrupt,
-                            audience=audience,
+                            run_observer=run_observer,
                             redactor=redactor,
                         )
                     if interrupt.signal is not None:
                         raise RunInterruptedError(interrupt.signal)
                     folders.has_begun = True
                     interrupt.last_words = f"{LEAVING} `pinchbench-async resume {run_id}` goes on with the rest."
-                    audience.emit(_run_began(prepared, ready, run_id, files.folder))
+                    run_observer.emit(_run_began(prepared, ready, run_id, files.folder))
                     # Without bounds: handing over never waits, and agents never wait for graders. The plan bounds both.
                     records, to_write = create_memory_object_stream[Record](math.inf)
                     jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
                     dispatcher = _dispatcher(prepared)
                     control = RunControl(
-                        dispatcher, record=partial(hand_over, records), interrupt=interrupt, tell=audience.tell
+                        dispatcher, record=partial(hand_over, records), interrupt=interrupt, tell=run_observer.tell
                     )
                     pool = Pool(
                         config=ready.config,
@@ -140,7 +140,7 @@ async def run_prepared(
                         files=files,
                         interrupt=interrupt,
                         control=control,
-                        emit=audience.emit,
+                        emit=run_observer.emit,
                         scripted=scripted,
                         scripts=played,
                         timezone=timezone_name(),
@@ -149,7 +149,7 @@ async def run_prepared(
                     grader = Grader(judge=ready.judge, scratch=folders.work.parent / CHECKS, secrets=redactor.secrets)
                     async with create_task_group() as writer:
                         writer.start_soon(
-                            partial(write, to_write, folders.journal, redactor=redactor, emit=audience.emit)
+                            partial(write, to_write, folders.journal, redactor=redactor, emit=run_observer.emit)
                         )
                         with records:  # kept open until the last record, which is the run's own as the first is
                             for record in (ready.first, *_unmet(prepared)):
@@ -181,7 +181,7 @@ async def run_prepared(
                             records.send_nowait(_run_finished(dispatcher, interrupt))
                 result = await to_thread.run_sync(derive_result, files)
             for problem in result.problems:
-                audience.tell(problem)
+                run_observer.tell(problem)
     return result
 
 
@@ -213,7 +213,7 @@ def _dispatcher(prepared: Prepared) -> Dispatcher:
 
     limits = Limits(max_cost_usd=config.max_cost, max_tokens=config.max_tokens, max_hours=config.max_hours)
     return Dispatcher(
-        schedule=Schedule(
+        schedule=AttemptQueue(
             prepared.attempts,
             retries=config.infra_retries,
             retry_timeouts=config.retry_timeouts,
@@ -221,8 +221,10 @@ def _dispatcher(prepared: Prepared) -> Dispatcher:
             jitter=jitter,
             used=prepared.retried,
         ),
-        throttle=Throttle(max(1, prepared.slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter),
-        breaker=Breaker(enabled=config.fail_fast, delay_s=config.retry_delay_s, jitter=jitter, works=prepared.works),
+        throttle=RateLimit(max(1, prepared.slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter),
+        breaker=CircuitBreaker(
+            enabled=config.fail_fast, delay_s=config.retry_delay_s, jitter=jitter, works=prepared.works
+        ),
         budget=Budget(
             limits,
             began=current_time(),

@@ -25,7 +25,7 @@ from pinchbench.process.capacity import (
     raise_open_files,
 )
 from pinchbench.process.memory import available_bytes
-from pinchbench.process.supervise import Leave
+from pinchbench.process.supervise import StopSignal
 from pinchbench.redaction import known_secrets
 from pinchbench.results.evidence import file_digest
 from pinchbench.results.journal.records import RunResumed, RunStarted
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.homes.gateway import Gateway
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.results.journal.records import Record
-    from pinchbench.runner.observer import Audience
+    from pinchbench.runner.observer import RunObserver
     from pinchbench.runner.prepare import Prepared, Resumption
     from pinchbench.runner.run_folders import RunFolders
     from pinchbench.runner.run_redaction import Redactor
@@ -92,7 +92,7 @@ async def set_up(
     gateways: TaskGroup,
     stack: AsyncExitStack,
     interrupt: Interrupt,
-    audience: Audience,
+    run_observer: RunObserver,
     redactor: Redactor,
 ) -> Ready:
     """Make the homes, open the judge, and write down what runs.
@@ -102,16 +102,16 @@ async def set_up(
     """
     config = prepared.config
     for remark in prepared.remarks:
-        audience.tell(remark)
+        run_observer.tell(remark)
     user = await user_state(config) if prepared.slots else UserState()
     judging = config.judge.api_key_env if config.judge is not None else None
     names = partial(secrets_of, config.api_key_env, judging, is_demo=config.is_demo)
     redactor.learn(await to_thread.run_sync(names))
-    await _ask_endpoints(prepared, user, audience)
-    audience.set_up("looking for OpenClaw")
+    await _ask_endpoints(prepared, user, run_observer)
+    run_observer.set_up("looking for OpenClaw")
     openclaw = await same_openclaw(config.openclaw, resumption.facts if resumption is not None else None)
     if warning := release_warning(openclaw.version):
-        audience.tell(warning)
+        run_observer.tell(warning)
     to_check = names_to_check(config, config.judge)
     await check_model_names(to_check, openclaw, user, accepts_unknown=config.accept_unknown_model)
     node = await node_version(openclaw)
@@ -119,18 +119,18 @@ async def set_up(
     changes = accept_releases(resumption, releases) if resumption is not None else ()
     if prepared.slots:
         slots = "slot" if prepared.slots == 1 else "slots"
-        audience.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {slots}.")
+        run_observer.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {slots}.")
     if any(is_long(turn.prompt) for attempt in prepared.attempts for turn in attempt.trial.task.turns):
-        audience.set_up("asking OpenClaw how it takes long prompts")
+        run_observer.set_up("asking OpenClaw how it takes long prompts")
         openclaw = await ask_message_file(openclaw)
 
     def keep(gateway: Gateway) -> None:
-        gateways.start_soon(gateway.run, Leave(stop=interrupt.stop, hurry=interrupt.hurry))
+        gateways.start_soon(gateway.run, StopSignal(stop=interrupt.stop, hurry=interrupt.hurry))
         stack.callback(gateway.close)
 
     homes: tuple[Home, ...] = ()
     if prepared.slots:
-        config = await _choose_isolation(prepared, openclaw, user, audience)
+        config = await _choose_isolation(prepared, openclaw, user, run_observer)
         homes = await make_homes(
             config,
             openclaw,
@@ -141,8 +141,8 @@ async def set_up(
             longest_s=max(attempt.trial.timeout_s for attempt in prepared.attempts),
             keep=keep,
             watch_skills=any(len(trial.task.turns) > 1 for trial in prepared.trials),
-            tell=audience.tell,
-            set_up=audience.set_up,
+            tell=run_observer.tell,
+            set_up=run_observer.set_up,
         )
     for home in homes:
         redactor.learn(known_secrets(home.env))
@@ -152,13 +152,13 @@ async def set_up(
     else:
         first = _resumed(prepared, config, resumption, releases, changes)
     if config.judge is not None and config.judge.is_openclaw:
-        audience.set_up("making the homes of the judge's agents")
+        run_observer.set_up("making the homes of the judge's agents")
     opening = open_judge(config.judge, openclaw=openclaw, folder=folders.work / HOMES, run_id=run_id)
     judge = await stack.enter_async_context(opening)
     return Ready(config=config, openclaw=openclaw, homes=homes, judge=judge, first=first)
 
 
-async def _ask_endpoints(prepared: Prepared, user: UserState, audience: Audience) -> None:
+async def _ask_endpoints(prepared: Prepared, user: UserState, run_observer: RunObserver) -> None:
     """Ask before OpenClaw is looked at, which takes seconds. Raises EndpointError."""
     config = prepared.config
     if not config.preflight:
@@ -166,10 +166,12 @@ async def _ask_endpoints(prepared: Prepared, user: UserState, audience: Audience
     model = None
     if prepared.slots:
         model = await check_model(config, locate_openclaw(config.openclaw).program, user)
-    await ask_endpoints(model, of_judge(config.judge), tell=audience.tell)
+    await ask_endpoints(model, of_judge(config.judge), tell=run_observer.tell)
 
 
-async def _choose_isolation(prepared: Prepared, openclaw: OpenClaw, user: UserState, audience: Audience) -> RunConfig:
+async def _choose_isolation(
+    prepared: Prepared, openclaw: OpenClaw, user: UserState, run_observer: RunObserver
+) -> RunConfig:
     """The options with an isolation: as asked, else chosen, and said. A run that is resumed has chosen already."""
     if prepared.config.isolation is not Isolation.AUTO:
         return prepared.config
@@ -180,9 +182,9 @@ async def _choose_isolation(prepared: Prepared, openclaw: OpenClaw, user: UserSt
         slots=prepared.slots,
         available_bytes=await to_thread.run_sync(available_bytes),
     )
-    audience.tell(choice.why)
+    run_observer.tell(choice.why)
     if choice.warning:
-        audience.tell(choice.warning)
+        run_observer.tell(choice.warning)
     return replace(prepared.config, isolation=choice.isolation)
 
 

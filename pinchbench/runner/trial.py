@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Attempt, Trial, WorkspaceFile
     from pinchbench.openclaw.agent import OpenClawAgent
-    from pinchbench.openclaw.progress import Watch
+    from pinchbench.openclaw.progress import ProgressCallbacks
     from pinchbench.openclaw.task_result import TaskResult
-    from pinchbench.process.supervise import Leave
+    from pinchbench.process.supervise import StopSignal
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_redaction import Redactor
 
@@ -47,8 +47,8 @@ class TrialPlace:
     run_id: str
     run_folder: Path
     files: RunFiles
-    leave: Leave
-    watch: Watch
+    stop_signal: StopSignal
+    callbacks: ProgressCallbacks
     redactor: Redactor
     before_turn: Callable[[int], None] | None = None
 
@@ -81,7 +81,7 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
         outcome = replace(blank, note="cancelled")
         raise
     except GatewayError as error:
-        stopped = place.leave.stop.is_set()
+        stopped = place.stop_signal.stop.is_set()
         outcome = replace(
             blank, reason=Reason.INTERRUPTED if stopped else Reason.GATEWAY_LOST, note=str(error)[:MAX_NOTE]
         )
@@ -118,7 +118,7 @@ def _of_ours(error: Exception, otherwise: Reason) -> Reason:
 
 def _awake(outcome: Outcome) -> Outcome:
     """The outcome, unless it is a failure of an agent that was asleep for a while: that is an infrastructure failure."""
-    if outcome.asleep_s <= 0 or not outcome.reason.counts or outcome.reason is Reason.COMPLETED:
+    if outcome.asleep_s <= 0 or not outcome.reason.is_valid or outcome.reason is Reason.COMPLETED:
         return outcome
     note = f"{outcome.reason.value} after a suspension of {outcome.asleep_s:.0f} s; {outcome.note}"
     return replace(outcome, reason=Reason.SUSPENDED, note=note.removesuffix("; ")[:MAX_NOTE])
@@ -134,12 +134,12 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
         evidence=evidence,
         timeout_s=trial.timeout_s,
         marker=f"{place.run_id}/{trial.key}/{blank.attempt}",
-        leave=place.leave,
-        watch=place.watch,
+        stop_signal=place.stop_signal,
+        callbacks=place.callbacks,
         before_turn=place.before_turn,
     )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
-    if not outcome.reason.counts:
+    if not outcome.reason.is_valid:
         return outcome  # nobody will grade it
     try:
         # after the whole tree is dead, so that no late write can help

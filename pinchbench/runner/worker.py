@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
 from pinchbench.openclaw.agent import OpenClawAgent
-from pinchbench.openclaw.progress import Watch
-from pinchbench.process.supervise import Leave
+from pinchbench.openclaw.progress import ProgressCallbacks
+from pinchbench.process.supervise import StopSignal
 from pinchbench.results.evidence import Evidence
 from pinchbench.results.journal.records import Record, TrialStarted
 from pinchbench.runner.recorder import hand_over
@@ -102,8 +102,8 @@ class Pool:
             run_id=self._run_id,
             run_folder=self._config.run_root / self._run_id,
             files=self._files,
-            leave=Leave(stop=self._interrupt.stop, hurry=self._interrupt.hurry),
-            watch=self._watch(slot, attempt),
+            stop_signal=StopSignal(stop=self._interrupt.stop, hurry=self._interrupt.hurry),
+            callbacks=self._watch(slot, attempt),
             redactor=self._redactor,
             before_turn=partial(self._play, slot, key) if self._scripted is not None else None,
         )
@@ -112,13 +112,13 @@ class Pool:
 
         def done(outcome: Outcome) -> None:
             self._control.ended(attempt, outcome)
-            if outcome.reason.counts:
+            if outcome.reason.is_valid:
                 job = grade_job(self._run_id, self._files, attempt.trial.task, outcome, timezone=self._timezone)
                 hand_over(jobs, job)
 
         await run_attempt(attempt, place, done)
 
-    def _watch(self, slot: int, attempt: Attempt) -> Watch:
+    def _watch(self, slot: int, attempt: Attempt) -> ProgressCallbacks:
         key = attempt.key
 
         def activity(text: str, usage: Usage) -> None:
@@ -131,7 +131,7 @@ class Pool:
         def retrying(retry: Retry) -> None:
             self._emit(TrialWaits(slot=slot, key=key, text=str(retry), next_s=retry.delay_s))
 
-        return Watch(
+        return ProgressCallbacks(
             activity=activity,
             output=output if self._config.verbose else None,
             rate_limited=partial(self._control.limited, attempt),

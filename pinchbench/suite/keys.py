@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pinchbench.suite.yaml_nodes import YamlNode
 
 
-class Place(Enum):
+class KeyScope(Enum):
     """A mapping in a task's YAML; the value holds the keys that it may have."""
 
     HEAD = (
@@ -44,7 +44,7 @@ _SHAPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def misspelt_keys(fields: Mapping[str, YamlNode], place: Place) -> Iterator[tuple[str, str]]:
+def misspelt_keys(fields: Mapping[str, YamlNode], place: KeyScope) -> Iterator[tuple[str, str]]:
     """Yield unknown keys that look like a missing known one, each with a sentence.
 
     Task files may have keys of their own: a key is not reported if its value does not have the known key's type.

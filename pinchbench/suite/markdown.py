@@ -20,7 +20,7 @@ _FIRST_INDENTED_CODE_COLUMN = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fence:
+class CodeFence:
     """A fenced block. `line` is the file's line of the opening marks; `closed` says whether an end was found."""
 
     line: int
@@ -36,7 +36,7 @@ class Section:
     title: str
     line: int
     text: str
-    fences: tuple[Fence, ...]
+    fences: tuple[CodeFence, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,10 +73,10 @@ def read_head(text: str) -> str | None:
     return None if end is None else "\n".join(lines[start + 1 : end])
 
 
-def split_fences(text: str) -> tuple[str, tuple[Fence, ...]]:
+def split_fences(text: str) -> tuple[str, tuple[CodeFence, ...]]:
     """Return the text outside the fences, and the fences."""
     lines = _lines(text)
-    fences: list[Fence] = []
+    fences: list[CodeFence] = []
     outside: list[str] = []
     number = 0
     while number < len(lines):
@@ -107,7 +107,7 @@ def _head_end(lines: Sequence[str], start: int) -> int | None:
 
 def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
     title, first = "", start
-    fences: list[Fence] = []
+    fences: list[CodeFence] = []
 
     def section(end: int) -> Section:
         return Section(title=title, line=first, text="\n".join(lines[first:end]).strip(), fences=tuple(fences))
@@ -131,7 +131,7 @@ def _fence_opening(line: str) -> re.Match[str] | None:
     return None if opening and opening["marks"][0] == "`" and "`" in opening["info"] else opening
 
 
-def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tuple[Fence, int]:
+def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tuple[CodeFence, int]:
     """Read the fence that opens at index `start`; return it and the index after it."""
     marks, indent = opening["marks"], len(opening["indent"])
 
@@ -146,7 +146,7 @@ def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tup
     content = "\n".join(_unindented(line, indent) for line in lines[start + 1 : stop])
     words = opening["info"].lower().split()
     language = words[0] if words else ""
-    return Fence(line=start + 1, language=language, text=content, closed=end is not None), stop + 1
+    return CodeFence(line=start + 1, language=language, text=content, closed=end is not None), stop + 1
 
 
 def _unindented(line: str, indent: int) -> str:

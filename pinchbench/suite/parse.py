@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model import GradingType, Task, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
-from pinchbench.suite.keys import Place, misspelt_keys
+from pinchbench.suite.keys import KeyScope, misspelt_keys
 from pinchbench.suite.markdown import Document, Section, read_document, read_head
 from pinchbench.suite.paths import relative_path
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
@@ -107,7 +107,7 @@ class _TaskReader:
         self.problems: list[TaskProblem] = []
 
     def read(self) -> ParsedTask:
-        for key, sentence in misspelt_keys(self._fields, Place.HEAD):
+        for key, sentence in misspelt_keys(self._fields, KeyScope.HEAD):
             self._problem_at(self._fields[key], sentence)
         task_id = self._task_id()
         grading_type = self._grading_type()
@@ -145,7 +145,7 @@ class _TaskReader:
     def _problem_at(self, node: YamlNode | None, reason: str) -> None:
         self._problem(self._line(node), reason)
 
-    def _report_misspelt(self, node: YamlNode, place: Place) -> None:
+    def _report_misspelt(self, node: YamlNode, place: KeyScope) -> None:
         for key, sentence in misspelt_keys(node.fields or {}, place):
             self._problem_at((node.fields or {})[key], sentence)
 
@@ -228,7 +228,7 @@ class _TaskReader:
         if node is None:
             return half
         # A missing share counts as 0.5 before normalisation, as in other PinchBench runners.
-        self._report_misspelt(node, Place.WEIGHTS)
+        self._report_misspelt(node, KeyScope.WEIGHTS)
         given = {key: child for key, child in (node.fields or {}).items() if key in half}
         numbers = half | {key: self._number(child) for key, child in given.items()}
         weights = {key: number for key, number in numbers.items() if number is not None and number >= 0}
@@ -266,7 +266,7 @@ class _TaskReader:
 
     def _turn(self, item: YamlNode) -> Turn | None:
         fields = item.fields
-        self._report_misspelt(item, Place.SESSION)
+        self._report_misspelt(item, KeyScope.SESSION)
         if fields is None:
             text, turn_id, new_session = item.text, None, None
         else:
@@ -302,7 +302,7 @@ class _TaskReader:
         return tuple(files.values()), tuple(lines)
 
     def _workspace_file(self, item: YamlNode) -> WorkspaceFile | None:
-        self._report_misspelt(item, Place.FILE)
+        self._report_misspelt(item, KeyScope.FILE)
         fields = {key: node for key, node in (item.fields or {}).items() if key == "content" or not node.is_null}
         dest = fields.get("dest") or fields.get("path")
         source, content = fields.get("source"), fields.get("content")

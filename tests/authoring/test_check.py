@@ -15,8 +15,8 @@ from anyio import create_task_group, fail_after, open_process, to_thread
 
 from fake_judge import failing, fake_judge, good
 from pinchbench.authoring import check as rehearsal
-from pinchbench.authoring.check import rehearse
-from pinchbench.authoring.results import Part, Rehearsed
+from pinchbench.authoring.check import check_tasks
+from pinchbench.authoring.results import CheckedTask, Part
 from pinchbench.authoring.template import write_skeleton
 from pinchbench.config import JudgeConfig
 from pinchbench.errors import ResultsError
@@ -58,14 +58,14 @@ def suite(folder: Path, *, check: str = CHECK, solution: str | None = None) -> P
     return root
 
 
-async def results(root: Path, **options: Any) -> tuple[Rehearsed, ...]:
+async def results(root: Path, **options: Any) -> tuple[CheckedTask, ...]:
     tasks = [(task, load_solution(root, task.task_id)) for task in load_suite(root).suite.tasks]
-    told: list[Rehearsed] = []
+    told: list[CheckedTask] = []
 
-    def show(some: Sequence[Rehearsed]) -> None:
+    def show(some: Sequence[CheckedTask]) -> None:
         told.extend(some)
 
-    found = await rehearse(tasks, show=show, run_root=root.parent / "pb", **options)
+    found = await check_tasks(tasks, show=show, run_root=root.parent / "pb", **options)
     assert sorted(told, key=str) == sorted(found, key=str)
     return found
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from anyio import fail_after
 
-from pinchbench.authoring.replay import Stage, StepFailedError, play, write_transcript
+from pinchbench.authoring.replay import PlayFolders, StepFailedError, play, write_transcript
 from pinchbench.model import GradingType, Task, Turn
 from pinchbench.process.leftovers import find_marked
 from pinchbench.suite.solution import SolutionTurn, ToolStep
@@ -23,11 +23,13 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def stage(tmp_path: Path) -> PlayFolders:
     place = tmp_path / "stage"
     for name in ("workspace", "home"):
         (place / name).mkdir(parents=True)
-    return Stage(workspace=place / "workspace", home=place / "home", output=place / "output.log", marker=uuid4().hex)
+    return PlayFolders(
+        workspace=place / "workspace", home=place / "home", output=place / "output.log", marker=uuid4().hex
+    )
 
 
 def task(*prompts: str) -> Task:
@@ -39,7 +41,7 @@ def turn(*steps: tuple[str, dict[str, object]], answer: str = "Done.") -> Soluti
     return SolutionTurn(steps=tuple(ToolStep(tool=tool, args=args) for tool, args in steps), answer=answer)
 
 
-async def test_steps_work_in_the_workspace_and_the_transcript_tells_of_them(stage: Stage, tmp_path: Path) -> None:
+async def test_steps_work_in_the_workspace_and_the_transcript_tells_of_them(stage: PlayFolders, tmp_path: Path) -> None:
     first = turn(
         ("write", {"path": "deep/in/a.txt", "content": "é\r\n"}),
         ("exec", {"command": "cat deep/in/a.txt; pwd; echo oops >&2"}),
@@ -63,7 +65,7 @@ async def test_steps_work_in_the_workspace_and_the_transcript_tells_of_them(stag
 
 
 async def test_a_command_finds_neither_keys_nor_the_home_of_the_user(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: PlayFolders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-secret")
     await play(
@@ -74,7 +76,7 @@ async def test_a_command_finds_neither_keys_nor_the_home_of_the_user(
     assert f"HOME={stage.home}\n" in told
 
 
-async def test_what_a_command_leaves_running_is_ended_and_told(stage: Stage) -> None:
+async def test_what_a_command_leaves_running_is_ended_and_told(stage: PlayFolders) -> None:
     with pytest.raises(StepFailedError, match=r"the command leaves processes running .*sleep"):
         await play([turn(("exec", {"command": "setsid sleep 600 & sleep 600 & echo started"}))], task("Go."), stage)
     assert find_marked(stage.marker) == []
@@ -82,7 +84,9 @@ async def test_what_a_command_leaves_running_is_ended_and_told(stage: Stage) -> 
 
 @pytest.mark.parametrize("tool", ["read", "write"])
 @pytest.mark.parametrize("kind", ["pipe", "endless", "outside", "folder"])
-async def test_only_regular_files_of_the_workspace_are_read_and_written(stage: Stage, tool: str, kind: str) -> None:
+async def test_only_regular_files_of_the_workspace_are_read_and_written(
+    stage: PlayFolders, tool: str, kind: str
+) -> None:
     place = stage.workspace / "x"
     outside = stage.home / "secret"
     outside.write_text("mine", encoding="utf-8")
@@ -101,7 +105,7 @@ async def test_only_regular_files_of_the_workspace_are_read_and_written(stage: S
     assert outside.read_text(encoding="utf-8") == "mine"
 
 
-async def test_a_long_file_is_shown_from_its_beginning(stage: Stage) -> None:
+async def test_a_long_file_is_shown_from_its_beginning(stage: PlayFolders) -> None:
     (stage.workspace / "long").write_text("é" * 1_000_000, encoding="utf-8")
     events = await play([turn(("read", {"path": "long"}))], task("Go."), stage)
     [told] = [text for event in events if (text := json.dumps(event, ensure_ascii=False)).count("é") > 1]
@@ -126,7 +130,7 @@ async def test_a_long_file_is_shown_from_its_beginning(stage: Stage) -> None:
     ],
 )
 async def test_a_step_that_fails_says_which_and_why(
-    stage: Stage, tool: str, args: dict[str, object], said: str
+    stage: PlayFolders, tool: str, args: dict[str, object], said: str
 ) -> None:
     (stage.workspace / "taken").touch()
     with pytest.raises(StepFailedError, match=said):

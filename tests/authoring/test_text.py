@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 
-from pinchbench.authoring.results import Part, Rehearsed
+from pinchbench.authoring.results import CheckedTask, Part
 from pinchbench.authoring.text import problem_lines, record, task_line, untried_lines, verdict, wrong_tasks
 
 GOOD = (
-    Rehearsed(task_id="task_a", part=Part.ORACLE, name="oracle", check=1.0, judge=0.9),
-    Rehearsed(task_id="task_a", part=Part.NEAR_MISS, name="Half", check=0.5),
-    Rehearsed(task_id="task_a", part=Part.NEAR_MISS, name="None", check=0.25),
-    Rehearsed(task_id="task_a", part=Part.NOTHING, name="nothing", check=0.0),
+    CheckedTask(task_id="task_a", part=Part.ORACLE, name="oracle", check=1.0, judge=0.9),
+    CheckedTask(task_id="task_a", part=Part.NEAR_MISS, name="Half", check=0.5),
+    CheckedTask(task_id="task_a", part=Part.NEAR_MISS, name="None", check=0.25),
+    CheckedTask(task_id="task_a", part=Part.NOTHING, name="nothing", check=0.0),
 )
-BAD = Rehearsed(task_id="task_b", part=Part.NEAR_MISS, name="H\x1balf", problems=("too\x1b good", "too late\n"))
-UNTRIED = Rehearsed(task_id="task_d", part=Part.ORACLE, name="oracle", untried="it needs git, not found here")
+BAD = CheckedTask(task_id="task_b", part=Part.NEAR_MISS, name="H\x1balf", problems=("too\x1b good", "too late\n"))
+UNTRIED = CheckedTask(task_id="task_d", part=Part.ORACLE, name="oracle", untried="it needs git, not found here")
 
 
 def test_a_task_is_a_line() -> None:
@@ -35,15 +35,15 @@ def test_tasks_with_problems_are_counted_and_named() -> None:
 
 
 def test_what_could_not_be_tried_is_told_once_for_each_reason() -> None:
-    other = Rehearsed(task_id="task_e", part=Part.ORACLE, name="oracle", untried=UNTRIED.untried)
+    other = CheckedTask(task_id="task_e", part=Part.ORACLE, name="oracle", untried=UNTRIED.untried)
     assert untried_lines(GOOD) == ""
     assert untried_lines([UNTRIED, UNTRIED, other]) == "Not tried: task_d, task_e: it needs git, not found here"
 
 
 def test_the_verdict_says_what_was_not_tried() -> None:
     assert verdict(GOOD, judged=True) == "1 task, 2 near misses: all as they should be."
-    idle = Rehearsed(task_id="task_b", part=Part.NOTHING, name="nothing", check=0.0)
-    unjudged = Rehearsed(task_id="task_c", part=Part.ORACLE, name="oracle", has_rubric=True)
+    idle = CheckedTask(task_id="task_b", part=Part.NOTHING, name="nothing", check=0.0)
+    unjudged = CheckedTask(task_id="task_c", part=Part.ORACLE, name="oracle", has_rubric=True)
     assert verdict([*GOOD, idle, unjudged], judged=False).split("\n") == [
         "3 tasks, 2 near misses: all as they should be.",
         "Without a solution: task_b.",

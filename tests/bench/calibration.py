@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from pinchbench.results.compare.comparison import Verdict, verdict_of
+from pinchbench.results.compare.comparison import Conclusion, verdict_of
 from pinchbench.results.compare.paired_test import Pair, difference_of
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def told_apart(shape: Shape, *, tasks: int, runs: int, worse: float, pairs: int,
     told = 0
     for _ in range(pairs):
         found = difference_of(pairs_of(*shape.draw(source, tasks=tasks, runs=runs, worse=worse)), flips=2000)
-        told += verdict_of(found, found.p) in (Verdict.A_BETTER, Verdict.B_BETTER)
+        told += verdict_of(found, found.p) in (Conclusion.A_BETTER, Conclusion.B_BETTER)
     return told / pairs
 
 

@@ -33,7 +33,7 @@ from anyio import Event, create_task_group, to_thread
 
 from bench.measure import machine, print_table
 from fakes import fake_openclaw, open_gate, run_config
-from pinchbench.process.supervise import GRACE_S, EndReason, Leave, Limits, ProcessSpec, supervise
+from pinchbench.process.supervise import GRACE_S, EndReason, Limits, ProcessSpec, StopSignal, supervise
 from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
@@ -205,18 +205,20 @@ def _script(folder: Path, text: str, name: str) -> tuple[str, Path, Path]:
 async def shape(folder: Path, text: str, name: str) -> float:
     """How long the return takes beyond the grace, in seconds."""
     script, child, agent = _script(folder, text, name)
-    leave = Leave(stop=Event())
+    stop_signal = StopSignal(stop=Event())
     began_s = 0.0
 
     async def stop() -> None:
         nonlocal began_s
         await _is_there(*([agent, child] if "{child}" in text else [agent]))
         began_s = time.monotonic()
-        leave.stop.set()
+        stop_signal.stop.set()
 
     async with create_task_group() as group:
         group.start_soon(stop)
-        end = await supervise(spec(folder, ["bash", "-c", script], name, LIMITS), timeout_s=LONG_S, leave=leave)
+        end = await supervise(
+            spec(folder, ["bash", "-c", script], name, LIMITS), timeout_s=LONG_S, stop_signal=stop_signal
+        )
         took_s = time.monotonic() - began_s
     if end.reason is not EndReason.STOPPED or not end.killed:
         raise RuntimeError(f"{name}: {end}")

@@ -25,7 +25,7 @@ from bench.measure import machine, print_table
 from pinchbench.model import Attempt, GradingType, Outcome, Reason, Task, TrialKey
 from pinchbench.runner.scheduling.past_durations import PastTrial
 from pinchbench.runner.scheduling.plan import plan_trials
-from pinchbench.runner.scheduling.queue import Schedule
+from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.start_order import expected_durations, start_order
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def known(world: World) -> tuple[Attempt, ...]:
 
 def makespan(world: World, attempts: Sequence[Attempt], *, slots: int) -> float:
     """How long the run takes, in seconds, when free slots take what the runner's schedule gives them."""
-    schedule = Schedule(attempts, retries=2, retry_timeouts=False, delay_s=10, jitter=lambda: 1.0)
+    schedule = AttemptQueue(attempts, retries=2, retry_timeouts=False, delay_s=10, jitter=lambda: 1.0)
     running: list[tuple[float, int, Attempt]] = []
     numbers = count()
     now = 0.0

@@ -31,7 +31,7 @@ from anyio import create_task_group
 from bench.measure import Spread, interleave, machine, print_table, ratio
 from pinchbench.openclaw.agent import MUCH_BYTES
 from pinchbench.openclaw.export import export_sessions
-from pinchbench.openclaw.progress import Progress, Session, Watch
+from pinchbench.openclaw.progress import Progress, ProgressCallbacks, Session
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.process.follow import POLL_S, Follower, next_look_s
 from pinchbench.process.output import Output
@@ -167,7 +167,7 @@ async def supervised(folder: Path, agents: int, command: str, *, followed: bool)
     before = peak = resident_bytes()
     took: list[float] = []
 
-    async def watch() -> None:
+    async def callbacks() -> None:
         nonlocal peak
         while True:
             peak = max(peak, resident_bytes())
@@ -195,7 +195,7 @@ async def supervised(folder: Path, agents: int, command: str, *, followed: bool)
         took.append(end.ran_s)
 
     async with create_task_group() as group:
-        group.start_soon(watch)
+        group.start_soon(callbacks)
         async with create_task_group() as runs:
             for number in range(agents):
                 runs.start_soon(run, number)
@@ -240,16 +240,16 @@ def floods(folder: Path, *, agents: int, mib: int, rounds: int) -> None:
     print_table(f"{agents} agents at once, {mib} MiB of stdout each", columns, rows, note=machine())
 
 
-def progress(store: AnyStore, watch: Watch) -> tuple[Progress, Session]:
+def progress(store: AnyStore, callbacks: ProgressCallbacks) -> tuple[Progress, Session]:
     """What follows a transcript in a trial."""
     session = Session(SESSION, store)
-    return Progress(watch=watch, sessions=[session]), session
+    return Progress(callbacks=callbacks, sessions=[session]), session
 
 
 async def read_transcript(state: Path, kind: str) -> None:
     """Read a transcript live to its end."""
     store = AnyStore(state, AGENT, SESSION)
-    followed, session = progress(store, Watch(activity=lambda *_: None))
+    followed, session = progress(store, ProgressCallbacks(activity=lambda *_: None))
     while await followed.read_on(session) or _has_more(session, store_path(state, kind)):
         pass
     await store.close()
@@ -285,7 +285,7 @@ async def latency(states: list[Path], kind: str, seconds: float) -> list[float]:
         waited.append(time.monotonic() - float(text.split()[1]))
 
     async def follow(state: Path) -> None:
-        followed, session = progress(AnyStore(state, AGENT, SESSION), Watch(activity=activity))
+        followed, session = progress(AnyStore(state, AGENT, SESSION), ProgressCallbacks(activity=activity))
         try:
             while True:
                 read_bytes = await followed.read_on(session)

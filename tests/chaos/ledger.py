@@ -102,7 +102,7 @@ class Ledger:
         if calls is not None:
             self._check_calls(calls)
         self._check_starts(journal)
-        counted = {str(one.key): one.reason for one in journal.state.outcomes if one.reason.counts}
+        counted = {str(one.key): one.reason for one in journal.state.outcomes if one.reason.is_valid}
         for key, reason in self._counted.items():
             if counted.get(key) is not reason:
                 self._findings.lost.append(f"{key} had ended ({reason.value}) and has not any more: {counted.get(key)}")
@@ -134,7 +134,7 @@ class Ledger:
         for end in ends:
             if end not in written:
                 self._findings.lost.append(f"shown, and not in the journal: {end}")
-            if Reason(end[1]).counts:
+            if Reason(end[1]).is_valid:
                 self._ended[end[0]] = end[1]
         given = {
             (str(key), score_text(one.score, one.ungraded)) for (key, _), one in journal.state.attempt_grades.items()
@@ -162,7 +162,7 @@ class Ledger:
                     starts += 1
                     if key in ended and starts > self._starts:
                         self._findings.twice.append(f"{key} was started behind its end, as the journal says")
-                case TrialFinished(outcome=outcome) if outcome.reason.counts:
+                case TrialFinished(outcome=outcome) if outcome.reason.is_valid:
                     ended.add(outcome.key)
                 case _:
                     pass

@@ -11,7 +11,7 @@ import pytest
 from pinchbench.defaults import Isolation
 from pinchbench.doctor import machine
 from pinchbench.doctor.machine import (
-    Room,
+    FolderSpace,
     of_clock,
     of_limits,
     of_locale,
@@ -26,7 +26,9 @@ from pinchbench.model import Finding, Level
 MIB, GIB = 1024**2, 1024**3
 KEY = "sk-0123456789abcdef-THIS-IS-NOBODYS-KEY"
 NOW = 1_795_000_000.0  # in 2026
-ROOM = Room(folder=Path("/runs"), there=Path("/runs"), free_bytes=10 * GIB, free_inodes=1000, writable=True, locks=True)
+ROOM = FolderSpace(
+    folder=Path("/runs"), there=Path("/runs"), free_bytes=10 * GIB, free_inodes=1000, writable=True, locks=True
+)
 
 
 def test_where_there_is_no_guardian_it_is_said_what_can_escape() -> None:
@@ -70,7 +72,7 @@ def test_text_that_is_not_utf_8_is_warned_of() -> None:
         (replace(ROOM, locks=False), Level.NOTE, "without locks"),
     ],
 )
-def test_a_folder_is_held_against_what_a_run_writes_there(room: Room, level: Level, word: str) -> None:
+def test_a_folder_is_held_against_what_a_run_writes_there(room: FolderSpace, level: Level, word: str) -> None:
     found = of_room(room, subject="output", needed=64 * MIB, option="--output-dir", wants_locks=True)
 
     assert found.level is level

@@ -21,8 +21,8 @@ from pinchbench.openclaw.catalogue import Catalogue
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.private import clone, make_template
 from pinchbench.openclaw.homes.user_state import needed_for
-from pinchbench.openclaw.progress import Watch
-from pinchbench.process.supervise import EndReason, Leave, ProcessEnd, ProcessSpec, supervise
+from pinchbench.openclaw.progress import ProgressCallbacks
+from pinchbench.process.supervise import EndReason, ProcessEnd, ProcessSpec, StopSignal, supervise
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -110,8 +110,8 @@ async def _serve(listener: Listener[SocketStream], provider: Provider) -> None:
 def _until(enough: anyio.Event) -> Callable[..., object]:
     """Like `supervise`, but the time is up when the provider has been asked often enough, however slow the machine is."""
 
-    async def run(spec: ProcessSpec, *, timeout_s: float, leave: Leave) -> ProcessEnd:
-        own = Leave(hurry=leave.hurry)
+    async def run(spec: ProcessSpec, *, timeout_s: float, stop_signal: StopSignal) -> ProcessEnd:
+        own = StopSignal(hurry=stop_signal.hurry)
 
         async def wait() -> None:
             await enough.wait()
@@ -119,7 +119,7 @@ def _until(enough: anyio.Event) -> Callable[..., object]:
 
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
-            end = await supervise(spec, timeout_s=timeout_s, leave=own)
+            end = await supervise(spec, timeout_s=timeout_s, stop_signal=own)
             group.cancel_scope.cancel()
         return replace(end, reason=EndReason.TIMED_OUT) if end.reason is EndReason.STOPPED else end
 
@@ -165,8 +165,8 @@ async def _try(
         timeout_s=RUN_LIMIT_S,
     )
     agent = OpenClawAgent(openclaw=openclaw, home=clone(template, folder / "slot-1", _entry(provider.port)))
-    watch = Watch(rate_limited=lambda: told.append(provider.refused))
-    return await agent.execute_task(task, workspace=folder / "work", evidence=folder / "evidence", watch=watch)
+    callbacks = ProgressCallbacks(rate_limited=lambda: told.append(provider.refused))
+    return await agent.execute_task(task, workspace=folder / "work", evidence=folder / "evidence", callbacks=callbacks)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.files.folders import remove_folder
-from pinchbench.files.tree_copy import Mold
+from pinchbench.files.tree_copy import DirectoryTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,8 +52,8 @@ def listing(root: Path) -> dict[str, object]:
 
 def test_a_copy_is_like_its_source_and_makes_its_parents(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "new" / "target"
-    mold = Mold(source)
-    mold.copy_to(target)
+    directory_template = DirectoryTemplate(source)
+    directory_template.copy_to(target)
     assert listing(target) == listing(source)
 
 
@@ -139,12 +139,12 @@ def test_whatever_has_become_of_a_copy_it_is_like_its_source_again(
     tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     source, target, victim = template(tmp_path), tmp_path / "target", tmp_path / "victim"
-    mold = Mold(source)
+    directory_template = DirectoryTemplate(source)
     victim.mkdir()
     (victim / "kept").write_text("kept", encoding="utf-8")
-    mold.copy_to(target)
+    directory_template.copy_to(target)
     spoil(target)
-    mold.copy_to(target)
+    directory_template.copy_to(target)
     assert listing(target) == listing(source)
     assert [(path.name, path.read_text("utf-8")) for path in victim.iterdir()] == [("kept", "kept")]
     assert mode(victim / "kept") & 0o600 == 0o600
@@ -153,26 +153,26 @@ def test_whatever_has_become_of_a_copy_it_is_like_its_source_again(
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="only Linux has these in Python")
 def test_what_is_written_beside_the_content_is_gone_too(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "target"
-    mold = Mold(source)
-    mold.copy_to(target)
+    directory_template = DirectoryTemplate(source)
+    directory_template.copy_to(target)
     try:
         for path in (target, target / "state" / "agents", target / "state" / "program"):
             os.setxattr(path, "user.memory", b"a secret")
     except OSError:
         pytest.skip("this file system has no attributes")
-    mold.copy_to(target)
+    directory_template.copy_to(target)
     assert listing(target) == listing(source)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
 def test_what_was_given_to_another_user_is_ours_again(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "target"
-    mold = Mold(source)
-    mold.copy_to(target)
+    directory_template = DirectoryTemplate(source)
+    directory_template.copy_to(target)
     given = [target / "state" / "settings.json", target / "state" / "agents", target]
     for path in given:
         os.chown(path, 65534, 65534)
-    mold.copy_to(target)
+    directory_template.copy_to(target)
     assert listing(target) == listing(source)
     assert {path.stat().st_uid for path in given} == {os.getuid()}
 
@@ -185,21 +185,21 @@ def test_a_file_system_without_attributes_will_do(tmp_path: Path, monkeypatch: p
     source, target = template(tmp_path), tmp_path / "target"
     with monkeypatch.context() as patch:
         patch.setattr(os, "listxattr", refuse)
-        mold = Mold(source)
-        mold.copy_to(target)
+        directory_template = DirectoryTemplate(source)
+        directory_template.copy_to(target)
         spoil_contents(target)
-        mold.copy_to(target)
+        directory_template.copy_to(target)
     assert listing(target) == listing(source)
 
 
 def test_folders_files_and_links_that_are_in_their_place_stay(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "target"
-    mold = Mold(source)
-    mold.copy_to(target)
+    directory_template = DirectoryTemplate(source)
+    directory_template.copy_to(target)
     kept = [target, target / "state", target / "state" / "agents", target / "state" / "settings.json"]
     kept += [target / "cache", target / "nowhere"]
     before = [path.lstat().st_ino for path in kept]
-    mold.copy_to(target)
+    directory_template.copy_to(target)
     assert [path.lstat().st_ino for path in kept] == before
 
 
@@ -208,7 +208,7 @@ def test_rights_are_those_of_the_source_whatever_the_umask(tmp_path: Path, umask
     source, target = template(tmp_path), tmp_path / "target"
     before = os.umask(umask)
     try:
-        Mold(source).copy_to(target)
+        DirectoryTemplate(source).copy_to(target)
     finally:
         os.umask(before)
     assert listing(target) == listing(source)
@@ -216,10 +216,10 @@ def test_rights_are_those_of_the_source_whatever_the_umask(tmp_path: Path, umask
 
 def test_a_longer_file_leaves_nothing_behind_a_shorter_one(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "target"
-    mold = Mold(source)
-    mold.copy_to(target)
+    directory_template = DirectoryTemplate(source)
+    directory_template.copy_to(target)
     (target / "state" / "settings.json").write_bytes(b"x" * 300_000)
-    mold.copy_to(target)
+    directory_template.copy_to(target)
     assert (target / "state" / "settings.json").read_bytes() == b"{}"
 
 
@@ -228,5 +228,5 @@ def test_a_source_that_cannot_be_read_is_an_error_and_the_copy_stays(tmp_path: P
     target.mkdir()
     (target / "kept").touch()
     with pytest.raises(FileNotFoundError):
-        Mold(tmp_path / "nowhere").copy_to(target)
+        DirectoryTemplate(tmp_path / "nowhere").copy_to(target)
     assert (target / "kept").exists()

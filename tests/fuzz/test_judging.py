@@ -22,7 +22,7 @@ from pinchbench.grading.judge.openai_api import (
     LONGEST_RETRY_AFTER_S,
     MAX_COUNT,
     Answer,
-    Wishes,
+    RequestOptions,
     effective_status,
     is_lasting,
     is_worth_a_retry,
@@ -163,22 +163,24 @@ def test_a_completion_is_text_or_a_problem_and_its_counts_are_counts(body: bytes
 @given(
     body=encoded(json_texts(COMPLAINTS)),
     status=STATUS,
-    wishes=st.builds(Wishes, format=st.integers(0, 2), limit=st.integers(0, 2), temperature=st.booleans()),
+    request_options=st.builds(
+        RequestOptions, format=st.integers(0, 2), limit=st.integers(0, 2), temperature=st.booleans()
+    ),
 )
 @examples_of("complaint")
 def test_a_complaint_is_read_in_one_line_and_lowers_a_wish_at_most_once(
-    body: bytes, status: int, wishes: Wishes
+    body: bytes, status: int, request_options: RequestOptions
 ) -> None:
     complaint = read_complaint(Answer(status=status, body=body))
     assert "\n" not in complaint.message
     f"{complaint.message}{complaint.parameter}{complaint.whole}".encode()
     assert all(isinstance(told(status, complaint), bool) for told in (is_worth_a_retry, is_lasting, may_be_lasting))
     for _ in range(8):
-        if (lower := wishes.lowered(status, complaint)) is None:
+        if (lower := request_options.lowered(status, complaint)) is None:
             break
-        wishes = lower
-    assert wishes.lowered(status, complaint) is None
-    body_text = json.dumps(request_body("m", [Message(role=Role.USER, text=complaint.whole)], {}, wishes))
+        request_options = lower
+    assert request_options.lowered(status, complaint) is None
+    body_text = json.dumps(request_body("m", [Message(role=Role.USER, text=complaint.whole)], {}, request_options))
     body_text.encode()
 
 

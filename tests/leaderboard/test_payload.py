@@ -17,7 +17,7 @@ from fake_leaderboard import problem_of
 from leaderboard_runs import FIXTURE, PROMPT, past_run, planned, write_suite
 from past_runs import Made, write_run
 from pinchbench.errors import NotForTheLeaderboardError
-from pinchbench.leaderboard.eligible import Obstacle, hindrances
+from pinchbench.leaderboard.eligible import IneligibleReason, hindrances
 from pinchbench.leaderboard.known import known_tasks
 from pinchbench.leaderboard.payload import MAX_BODY_BYTES, encode, make_payload
 from pinchbench.leaderboard.privacy import PrivateNames, private_names, public_label, public_model, public_notes
@@ -194,15 +194,15 @@ def test_no_score_is_rounded_above_its_maximum(tmp_path_factory: pytest.TempPath
 
 
 TROUBLE = [
-    (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE), Obstacle.UNGRADED),
-    (Made(score=None), Obstacle.UNGRADED),
-    (Made(score=None, reason=Reason.NO_TRANSCRIPT), Obstacle.INFRASTRUCTURE),
+    (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE), IneligibleReason.UNGRADED),
+    (Made(score=None), IneligibleReason.UNGRADED),
+    (Made(score=None, reason=Reason.NO_TRANSCRIPT), IneligibleReason.INFRASTRUCTURE),
 ]
 
 
 @pytest.mark.parametrize(("made", "obstacle"), TROUBLE)
 def test_a_trial_without_a_score_keeps_a_run_from_the_leaderboard_and_is_no_zero(
-    tmp_path: Path, suite: Suite, made: Made, obstacle: Obstacle
+    tmp_path: Path, suite: Suite, made: Made, obstacle: IneligibleReason
 ) -> None:
     run = planned(suite)
     past = past_run(tmp_path, replace(run, trials={**run.trials, "task_001": (made,)}))
@@ -219,16 +219,16 @@ def test_each_thing_that_makes_a_run_incomparable_has_its_name(tmp_path: Path, s
     run = planned(suite)
     known = known_tasks(suite)
 
-    def found(**changes: object) -> set[Obstacle]:
+    def found(**changes: object) -> set[IneligibleReason]:
         past = past_run(tmp_path / str(len(list(tmp_path.iterdir()))), replace(run, **changes))  # type: ignore[arg-type]
         return {one.obstacle for one in hindrances(past, known, PrivateNames(names=frozenset({"zelda"})))}
 
     assert found() == set()
-    assert found(model="demo/oracle") == {Obstacle.DEMO_MODEL}
-    assert found(planned_beyond=1) == {Obstacle.UNFINISHED}
-    assert found(model="local/zelda-7b", config={"base_url": "http://127.0.0.1/v1"}) == {Obstacle.MODEL_NAME}
-    assert found(digests={**run.digests, "task_000": "1" * 64}) == {Obstacle.CHANGED_TASKS}
-    assert found(trials={"task_000": (Made(),)}) == {Obstacle.PARTIAL_SUITE}
+    assert found(model="demo/oracle") == {IneligibleReason.DEMO_MODEL}
+    assert found(planned_beyond=1) == {IneligibleReason.UNFINISHED}
+    assert found(model="local/zelda-7b", config={"base_url": "http://127.0.0.1/v1"}) == {IneligibleReason.MODEL_NAME}
+    assert found(digests={**run.digests, "task_000": "1" * 64}) == {IneligibleReason.CHANGED_TASKS}
+    assert found(trials={"task_000": (Made(),)}) == {IneligibleReason.PARTIAL_SUITE}
 
 
 def test_a_run_without_any_score_is_nothing_to_send(tmp_path: Path, suite: Suite) -> None:
@@ -419,5 +419,5 @@ def test_what_the_agent_may_have_caused_is_not_sent_even_as_a_partial_result(tmp
     ):
         pack(past, suite, {}, partial=True)
     found = hindrances(past, known_tasks(suite), PrivateNames())
-    assert {(one.obstacle, one.count) for one in found} >= {(Obstacle.POSSIBLY_CAUSED_BY_AGENT, 1)}
-    assert Obstacle.INFRASTRUCTURE not in {one.obstacle for one in found}
+    assert {(one.obstacle, one.count) for one in found} >= {(IneligibleReason.POSSIBLY_CAUSED_BY_AGENT, 1)}
+    assert IneligibleReason.INFRASTRUCTURE not in {one.obstacle for one in found}

@@ -19,7 +19,7 @@ from leaderboard_runs import past_run, planned
 from past_runs import Made
 from pinchbench.errors import ConfigError, LeaderboardError, NotForTheLeaderboardError, ResultsError
 from pinchbench.leaderboard.account import Account, account_file, read_account, read_saved
-from pinchbench.leaderboard.client import MAX_ANSWER_BYTES, Patience
+from pinchbench.leaderboard.client import MAX_ANSWER_BYTES, RetryPolicy
 from pinchbench.leaderboard.register import register
 from pinchbench.leaderboard.submission import read_submission, submission_file
 from pinchbench.leaderboard.upload import offer, outcome_words, pack, send
@@ -29,15 +29,15 @@ from pinchbench.results.paths import RunFiles
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.leaderboard.upload import Parcel, Sent
+    from pinchbench.leaderboard.upload import PreparedUpload, Sent
     from pinchbench.model import Suite
 
 pytestmark = pytest.mark.anyio
 
 TOKEN = "tok-known-0123456789"
 OFFICIAL = "key-official-0123456789"
-AT_ONCE = Patience(attempts=4, first_wait_s=0, jitter_s=0, total_s=10)
-IMPATIENT = Patience(attempts=1, first_wait_s=0, jitter_s=0, read_s=0.2, total_s=0.3)
+AT_ONCE = RetryPolicy(attempts=4, first_wait_s=0, jitter_s=0, total_s=10)
+IMPATIENT = RetryPolicy(attempts=1, first_wait_s=0, jitter_s=0, read_s=0.2, total_s=0.3)
 
 
 @pytest.fixture
@@ -46,17 +46,17 @@ def run(tmp_path: Path, suite: Suite) -> PastRun:
 
 
 @pytest.fixture
-def parcel(run: PastRun, suite: Suite) -> Parcel:
+def parcel(run: PastRun, suite: Suite) -> PreparedUpload:
     return pack(run, suite, {})
 
 
-async def deliver(server: FakeLeaderboard, parcel: Parcel, patience: Patience = AT_ONCE) -> Sent:
+async def deliver(server: FakeLeaderboard, parcel: PreparedUpload, retry_policy: RetryPolicy = AT_ONCE) -> Sent:
     with fail_after(20):
         account = Account(server=server.url, token=TOKEN, official_key=OFFICIAL)
-        return await send(parcel, account, patience=patience)
+        return await send(parcel, account, retry_policy=retry_policy)
 
 
-async def test_a_result_is_sent_once_with_its_keys_in_headers_and_the_answer_is_kept(parcel: Parcel) -> None:
+async def test_a_result_is_sent_once_with_its_keys_in_headers_and_the_answer_is_kept(parcel: PreparedUpload) -> None:
     async with fake_leaderboard() as server:
         sent = await deliver(server, parcel)
 
@@ -77,7 +77,7 @@ async def test_a_result_is_sent_once_with_its_keys_in_headers_and_the_answer_is_
     assert OFFICIAL not in path.read_text(encoding="utf-8")
 
 
-async def test_the_id_is_on_disk_before_anything_is_sent(parcel: Parcel) -> None:
+async def test_the_id_is_on_disk_before_anything_is_sent(parcel: PreparedUpload) -> None:
     async with fake_leaderboard(error(400, "no")) as server:
         with pytest.raises(LeaderboardError):
             await deliver(server, parcel)
@@ -104,7 +104,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("faults", FAULTS)
 async def test_a_fault_that_may_pass_costs_another_attempt_and_makes_no_second_entry(
-    parcel: Parcel, faults: list[Reply], caplog: pytest.LogCaptureFixture
+    parcel: PreparedUpload, faults: list[Reply], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with fake_leaderboard(*faults) as server:
         with caplog.at_level(logging.DEBUG):
@@ -119,7 +119,7 @@ async def test_a_fault_that_may_pass_costs_another_attempt_and_makes_no_second_e
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 413, 422])
-async def test_a_refusal_is_never_tried_again_and_echoes_no_key(parcel: Parcel, status: int) -> None:
+async def test_a_refusal_is_never_tried_again_and_echoes_no_key(parcel: PreparedUpload, status: int) -> None:
     async with fake_leaderboard(error(status, f"your token {TOKEN} with {OFFICIAL}")) as server:
         with pytest.raises(LeaderboardError, match=f"status {status}") as caught:
             await deliver(server, parcel)
@@ -129,7 +129,7 @@ async def test_a_refusal_is_never_tried_again_and_echoes_no_key(parcel: Parcel, 
     assert OFFICIAL not in str(caught.value)
 
 
-async def test_a_key_that_json_has_escaped_or_that_stands_in_an_answer_is_not_passed_on(parcel: Parcel) -> None:
+async def test_a_key_that_json_has_escaped_or_that_stands_in_an_answer_is_not_passed_on(parcel: PreparedUpload) -> None:
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in TOKEN)
     async with fake_leaderboard(Reply(status=400, body=f'{{"error": "no {escaped}"}}'.encode())) as server:
         with pytest.raises(LeaderboardError, match=r"\(no \[the key\]\)"):
@@ -143,7 +143,7 @@ async def test_a_key_that_json_has_escaped_or_that_stands_in_an_answer_is_not_pa
     assert TOKEN not in submission_file(parcel.run.files).read_text(encoding="utf-8")
 
 
-async def test_a_redirect_is_not_followed_with_the_token(parcel: Parcel) -> None:
+async def test_a_redirect_is_not_followed_with_the_token(parcel: PreparedUpload) -> None:
     async with fake_leaderboard() as other:
         away = Reply(status=307, headers={"Location": f"{other.url}/api/results?x={TOKEN}"})
         async with fake_leaderboard(away) as server:
@@ -154,7 +154,7 @@ async def test_a_redirect_is_not_followed_with_the_token(parcel: Parcel) -> None
     assert TOKEN not in str(caught.value)
 
 
-async def test_a_server_that_wants_to_be_left_alone_for_hours_is_and_the_user_is_told(parcel: Parcel) -> None:
+async def test_a_server_that_wants_to_be_left_alone_for_hours_is_and_the_user_is_told(parcel: PreparedUpload) -> None:
     async with fake_leaderboard(error(429, "enough for today", retry_after="40000")) as server:
         with pytest.raises(LeaderboardError, match=r"enough for today.*again in 11 hours"):
             await deliver(server, parcel)
@@ -163,13 +163,15 @@ async def test_a_server_that_wants_to_be_left_alone_for_hours_is_and_the_user_is
 
 
 @pytest.mark.parametrize("reply", [Reply(silent=True), Reply(drip=True)])
-async def test_a_server_that_never_comes_to_an_end_is_left_within_the_limit(parcel: Parcel, reply: Reply) -> None:
+async def test_a_server_that_never_comes_to_an_end_is_left_within_the_limit(
+    parcel: PreparedUpload, reply: Reply
+) -> None:
     async with fake_leaderboard(reply) as server:
         with pytest.raises(LeaderboardError, match="did not answer in time"):
             await deliver(server, parcel, IMPATIENT)
 
 
-async def test_where_nobody_listens_the_error_says_so(parcel: Parcel) -> None:
+async def test_where_nobody_listens_the_error_says_so(parcel: PreparedUpload) -> None:
     server = FakeLeaderboard([])
     with (
         nobody_listening() as server.port,
@@ -178,10 +180,10 @@ async def test_where_nobody_listens_the_error_says_so(parcel: Parcel) -> None:
         await deliver(server, parcel)
 
 
-async def test_a_cancelled_upload_leaves_at_once_and_the_next_one_makes_no_second_entry(parcel: Parcel) -> None:
+async def test_a_cancelled_upload_leaves_at_once_and_the_next_one_makes_no_second_entry(parcel: PreparedUpload) -> None:
     async with fake_leaderboard(Reply(silent=True, after=True)) as server:
         async with anyio.create_task_group() as group:
-            group.start_soon(deliver, server, parcel, Patience())
+            group.start_soon(deliver, server, parcel, RetryPolicy())
             await server.wait_for_requests(1)
             group.cancel_scope.cancel()
 
@@ -237,7 +239,7 @@ def env_for(server: FakeLeaderboard, tmp_path: Path, token: str = TOKEN) -> dict
 async def test_the_end_of_a_run_sends_it_and_says_where_it_stands(tmp_path: Path, run: PastRun, suite: Suite) -> None:
     told = Told()
     async with fake_leaderboard() as server:
-        await offer(run, suite, env_for(server, tmp_path), tell=told.append, patience=AT_ONCE)
+        await offer(run, suite, env_for(server, tmp_path), tell=told.append, retry_policy=AT_ONCE)
 
     assert told[-1].startswith(f"{server.url}/r/")
     assert "on rank 3" in told.whole
@@ -262,7 +264,7 @@ async def test_a_failed_upload_raises_nothing_and_says_how_to_try_again(
 ) -> None:
     told = Told()
     async with fake_leaderboard(*[error(500, "oh")] * 4) as server:
-        await offer(run, suite, env_for(server, tmp_path), tell=told.append, patience=AT_ONCE)
+        await offer(run, suite, env_for(server, tmp_path), tell=told.append, retry_policy=AT_ONCE)
 
     assert "asked 4 times" in told[-1]
     assert f"pinchbench-async upload {run.files.folder}" in told[-1]

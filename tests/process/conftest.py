@@ -107,7 +107,7 @@ class RollCall:
         return connection
 
 
-class Stage:
+class PlayFolders:
     """A directory with scripts for children, the files they write to, and the roll call they answer."""
 
     def __init__(self, folder: Path, roll: RollCall, marker: str) -> None:
@@ -188,8 +188,8 @@ def roll() -> Iterator[RollCall]:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, roll: RollCall) -> Iterator[Stage]:
-    here = Stage(tmp_path, roll, marker=f"test/{uuid4().hex}")
+def stage(tmp_path: Path, roll: RollCall) -> Iterator[PlayFolders]:
+    here = PlayFolders(tmp_path, roll, marker=f"test/{uuid4().hex}")
     yield here
     # A test that fails must not leave its children to the next one.
     for process in psutil.process_iter():

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.process.awake import GAP_S, Clocks, Reading, Wakefulness, read_clocks
+from pinchbench.process.awake import GAP_S, AwakeTime, Clocks, Reading, read_clocks
 
 TIMES = st.floats(min_value=-1e9, max_value=1e9)
 READINGS = st.builds(lambda awake_s, passed_s: Reading(awake_s=awake_s, passed_s=passed_s), TIMES, TIMES)
 
 
-def fed(*readings: tuple[float, float]) -> Wakefulness:
+def fed(*readings: tuple[float, float]) -> AwakeTime:
     first, *others = [Reading(awake_s=awake_s, passed_s=passed_s) for awake_s, passed_s in readings]
-    wakefulness = Wakefulness(first)
+    wakefulness = AwakeTime(first)
     for one in others:
         wakefulness.feed(one)
     return wakefulness
@@ -43,7 +43,7 @@ def test_each_way_in_which_time_passes(readings: list[tuple[float, float]], awak
 
 @given(st.lists(READINGS, min_size=1), st.floats(min_value=0.01, max_value=100))
 def test_whatever_the_clocks_show_both_sums_only_grow(readings: list[Reading], gap_s: float) -> None:
-    wakefulness = Wakefulness(readings[0], gap_s=gap_s)
+    wakefulness = AwakeTime(readings[0], gap_s=gap_s)
     for reading in readings:
         before = wakefulness.awake_s, wakefulness.asleep_s
         wakefulness.feed(reading)
@@ -53,7 +53,7 @@ def test_whatever_the_clocks_show_both_sums_only_grow(readings: list[Reading], g
 
 @given(st.lists(st.floats(min_value=0, max_value=GAP_S), max_size=50), st.floats(min_value=0, max_value=1e6))
 def test_without_a_gap_nothing_is_lost(steps: list[float], start_s: float) -> None:
-    wakefulness = Wakefulness(Reading(awake_s=start_s, passed_s=start_s), gap_s=GAP_S + 1)
+    wakefulness = AwakeTime(Reading(awake_s=start_s, passed_s=start_s), gap_s=GAP_S + 1)
     now_s = start_s
     for step in steps:
         now_s += step

@@ -23,7 +23,7 @@ from pinchbench.process.guardian_link import GUARDIAN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from process.conftest import RollCall, Stage
+    from process.conftest import PlayFolders, RollCall
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +48,7 @@ time.sleep(600)
 class Talk:
     """A guardian and the runner's end of its socket."""
 
-    def __init__(self, stage: Stage, argv: Sequence[str], **settings: object) -> None:
+    def __init__(self, stage: PlayFolders, argv: Sequence[str], **settings: object) -> None:
         """Start it, and give it its job."""
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
@@ -91,7 +91,7 @@ class Talk:
 
 
 @pytest.fixture
-def talk(stage: Stage) -> Iterator[Callable[..., Talk]]:
+def talk(stage: PlayFolders) -> Iterator[Callable[..., Talk]]:
     talks = []
 
     def start(argv: Sequence[str], **settings: object) -> Talk:
@@ -118,7 +118,7 @@ async def test_tells_start_and_end(talk: Callable[..., Talk]) -> None:
 
 
 async def test_time_in_which_it_was_stopped_does_not_count(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
 ) -> None:
     agent = stage.python(
         """
@@ -155,7 +155,7 @@ async def test_tells_why_it_could_not_start(talk: Callable[..., Talk]) -> None:
 
 
 async def test_a_kill_that_comes_with_the_stop_is_not_held_back(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
 ) -> None:
     guard = talk(stage.python(DEAF))
     with fail_after(20):  # the grace is a minute
@@ -167,7 +167,7 @@ async def test_a_kill_that_comes_with_the_stop_is_not_held_back(
     assert (ended["reason"], ended["exit_code"]) == ("stopped", -signal.SIGKILL)
 
 
-async def test_a_kill_ends_the_grace(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+async def test_a_kill_ends_the_grace(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
     agent = stage.python(
         """
         import signal, time
@@ -190,7 +190,7 @@ async def test_a_kill_ends_the_grace(talk: Callable[..., Talk], stage: Stage, ro
     assert (ended["reason"], ended["killed"]) == ("stopped", 1)
 
 
-async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
     agent = stage.python(
         """
         import os, signal, time
@@ -216,7 +216,7 @@ async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: Stage, ro
     assert (ended["reason"], ended["exit_code"], ended["killed"]) == ("exited", 5, 1)
 
 
-async def test_ends_all_when_the_runner_is_gone(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+async def test_ends_all_when_the_runner_is_gone(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
     stage.script("deaf", DEAF)
     guard = talk(stage.bash(f"{sys.executable} -S deaf.py & setsid {sys.executable} -S deaf.py & wait"))
     with fail_after(20):
@@ -226,7 +226,7 @@ async def test_ends_all_when_the_runner_is_gone(talk: Callable[..., Talk], stage
 
 
 async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
 ) -> None:
     agent = stage.python(
         """
@@ -245,7 +245,7 @@ async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(
     assert stage.out() == "goodbye\n"
 
 
-async def test_the_grace_is_no_licence_to_write(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+async def test_the_grace_is_no_licence_to_write(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
     agent = stage.python(
         """
         import os, signal
@@ -267,7 +267,7 @@ async def test_the_grace_is_no_licence_to_write(talk: Callable[..., Talk], stage
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_only_the_runner_tells_it_to_end(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall, number: signal.Signals
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall, number: signal.Signals
 ) -> None:
     guard = talk(stage.bash("exec {stay} agent"))
     with fail_after(20):
@@ -280,7 +280,7 @@ async def test_only_the_runner_tells_it_to_end(
 
 
 async def test_one_whose_first_thread_has_ended_is_no_zombie(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
 ) -> None:
     agent = stage.python(
         """
@@ -303,7 +303,7 @@ async def test_one_whose_first_thread_has_ended_is_no_zombie(
 
 
 async def test_one_that_is_always_another_process_is_caught(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
 ) -> None:
     agent = stage.python(
         """
@@ -355,7 +355,7 @@ time.sleep(600)
 
 @pytest.mark.parametrize("how", ["plain", "sessions", "zombies", "more"])
 async def test_a_tree_of_more_processes_than_it_may_have_is_killed_at_once(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall, how: str
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall, how: str
 ) -> None:
     guard = talk(stage.python(CROWD, how), max_processes=20)
     with fail_after(20):  # the grace is a minute
@@ -368,7 +368,7 @@ async def test_a_tree_of_more_processes_than_it_may_have_is_killed_at_once(
 
 
 async def test_those_who_are_left_over_may_not_be_a_crowd_either(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
 ) -> None:
     guard = talk(stage.python(CROWD, "more", "leave"), max_processes=20)
     with fail_after(20):  # the sweep may last a minute
@@ -380,7 +380,9 @@ async def test_those_who_are_left_over_may_not_be_a_crowd_either(
     assert ended["killed"]
 
 
-async def test_a_crowd_within_the_limit_is_left_alone(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+async def test_a_crowd_within_the_limit_is_left_alone(
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
+) -> None:
     agent = stage.python(
         """
         import os, time
@@ -408,7 +410,7 @@ async def test_a_crowd_within_the_limit_is_left_alone(talk: Callable[..., Talk],
 
 @pytest.mark.skipif(not sys.platform.startswith("linux") or os.getuid() != 0, reason="only root goes first, on Linux")
 async def test_the_guardian_of_a_limited_tree_goes_first_and_nobody_else(
-    talk: Callable[..., Talk], stage: Stage, roll: RollCall
+    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
 ) -> None:
     guard = talk(stage.bash("exec {stay} agent"), max_processes=20)
     with fail_after(20):
@@ -419,7 +421,7 @@ async def test_the_guardian_of_a_limited_tree_goes_first_and_nobody_else(
         await roll.all_gone()
 
 
-async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stage: Stage, roll: RollCall) -> None:
+async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
     agent = stage.python(
         """
         import os, time
@@ -447,7 +449,7 @@ async def test_names_only_some_of_many_leftovers(talk: Callable[..., Talk], stag
 
 
 @pytest.fixture
-def shell(stage: Stage) -> Iterator[subprocess.Popen[bytes]]:
+def shell(stage: PlayFolders) -> Iterator[subprocess.Popen[bytes]]:
     """A shell with a child and a grandchild."""
     with subprocess.Popen(stage.bash("{stay} one & ({stay} two & wait) & wait"), cwd=stage.folder) as child:
         yield child
@@ -455,7 +457,7 @@ def shell(stage: Stage) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def test_descendants_are_the_living_at_any_depth(
-    stage: Stage, roll: RollCall, shell: subprocess.Popen[bytes]
+    stage: PlayFolders, roll: RollCall, shell: subprocess.Popen[bytes]
 ) -> None:
     with fail_after(20):
         came = await roll.present(2)
@@ -478,7 +480,7 @@ def test_a_signal_to_one_that_has_gone_is_fine() -> None:
     Tree(child.pid, subreaper=True).signal_groups({0, 1, os.getpgrp(), child.pid}, signal.SIGTERM)
 
 
-def test_spawn_gives_the_reason_of_a_failure(stage: Stage) -> None:
+def test_spawn_gives_the_reason_of_a_failure(stage: PlayFolders) -> None:
     with pytest.raises(PermissionError) as caught:
         spawn([str(stage.folder)], ENV)
     assert caught.value.filename == str(stage.folder)

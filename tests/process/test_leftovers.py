@@ -27,20 +27,20 @@ from pinchbench.process.leftovers import (
     is_alive,
     is_elsewhere,
 )
-from pinchbench.process.supervise import Leave, supervise
+from pinchbench.process.supervise import StopSignal, supervise
 from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
-    from process.conftest import RollCall, Stage
+    from process.conftest import PlayFolders, RollCall
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def start(stage: Stage) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def start(stage: PlayFolders) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """A call that starts a marked child of this test; all are waited for at its end."""
     with ExitStack() as stack:
 
@@ -54,7 +54,7 @@ def start(stage: Stage) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
 
 async def test_finds_the_marker_and_what_is_below_it(
-    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     mine, stay = stage.marker, stage.stay.split()
     children = {name: start([*stay, name], name) for name in (mine, f"{mine}/1", f"{mine}0", "another")}
@@ -66,7 +66,7 @@ async def test_finds_the_marker_and_what_is_below_it(
 
 
 async def test_the_dead_are_not_found(
-    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     child = start([*stage.stay.split(), "one"], stage.marker)
     with fail_after(20):
@@ -77,7 +77,7 @@ async def test_the_dead_are_not_found(
 
 
 async def test_one_that_is_just_becoming_another_program_is_found(
-    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     script = stage.script(
         "restless",
@@ -96,7 +96,7 @@ async def test_one_that_is_just_becoming_another_program_is_found(
 
 
 async def test_ends_them_and_counts(
-    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     start(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"), f"{stage.marker}/a")
     start([*stage.stay.split(), "four"], f"{stage.marker}/b")
@@ -108,7 +108,7 @@ async def test_ends_them_and_counts(
 
 
 async def test_ends_those_who_start_each_other_anew(
-    stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     script = stage.script(
         "respawn",
@@ -260,7 +260,7 @@ class TestOrphans:
     """
 
     @pytest.fixture
-    def runner(self, stage: Stage) -> Iterator[Callable[[list[str]], subprocess.Popen[bytes]]]:
+    def runner(self, stage: PlayFolders) -> Iterator[Callable[[list[str]], subprocess.Popen[bytes]]]:
         with ExitStack() as stack:
 
             def call(argv: list[str]) -> subprocess.Popen[bytes]:
@@ -273,7 +273,7 @@ class TestOrphans:
             yield call
 
     async def test_when_runner_and_guardian_were_killed_their_agent_is_ended(
-        self, stage: Stage, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
+        self, stage: PlayFolders, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
     ) -> None:
         child = runner(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"))
         with fail_after(30):
@@ -289,7 +289,7 @@ class TestOrphans:
         assert find_marked(stage.marker) == []
 
     async def test_a_guardian_that_still_works_ends_its_tree_itself(
-        self, stage: Stage, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
+        self, stage: PlayFolders, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
     ) -> None:
         child = runner(stage.bash("setsid env -i {stay} one & exec {stay} two"))
         with fail_after(30):
@@ -301,7 +301,7 @@ class TestOrphans:
 
     async def test_a_guardian_that_hangs_is_ended_with_all_it_holds(
         self,
-        stage: Stage,
+        stage: PlayFolders,
         roll: RollCall,
         runner: Callable[[list[str]], subprocess.Popen[bytes]],
         monkeypatch: pytest.MonkeyPatch,
@@ -319,7 +319,7 @@ class TestOrphans:
         assert find_marked(stage.marker) == []
 
     async def test_nothing_of_a_living_runner_is_touched(
-        self, stage: Stage, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
+        self, stage: PlayFolders, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
     ) -> None:
         runner(stage.bash("{stay} one & exec {stay} two"))
         with fail_after(30):
@@ -331,7 +331,7 @@ class TestOrphans:
 
     @pytest.mark.parametrize("written", [None, *(text for text in GARBLED if "\udcff" not in text)])
     async def test_without_a_runner_that_is_certainly_gone_nobody_is_touched(
-        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], written: str | None
+        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], written: str | None
     ) -> None:
         child = start([*stage.stay.split(), "one"], stage.marker, **({} if written is None else {RUNNER: written}))
         with fail_after(20):
@@ -341,7 +341,7 @@ class TestOrphans:
         assert [process.pid for process in find_marked(stage.marker)] == [child.pid]
 
     async def test_a_runner_without_a_trials_marker_is_nobodys_orphan(
-        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], dead: str
+        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], dead: str
     ) -> None:
         argv = ["env", "-u", MARKER, *stage.stay.split(), "one"]
         child = start(argv, stage.marker, **{RUNNER: dead})
@@ -352,7 +352,7 @@ class TestOrphans:
 
     async def test_counts_whom_it_ended(
         self,
-        stage: Stage,
+        stage: PlayFolders,
         roll: RollCall,
         start: Callable[..., subprocess.Popen[bytes]],
         monkeypatch: pytest.MonkeyPatch,
@@ -368,7 +368,7 @@ class TestOrphans:
             assert await to_thread.run_sync(end_orphaned) == 0
 
     async def test_who_looks_is_spared_though_it_runs_below_an_orphan(
-        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         gone = f"gone-{stage.marker}"
         script = stage.script(
@@ -396,18 +396,18 @@ class TestWithin:
     """What one trial has left below a server that goes on, such as a gateway that other trials use as well."""
 
     @asynccontextmanager
-    async def serving(self, stage: Stage, script: str) -> AsyncIterator[tuple[Path, Path]]:
+    async def serving(self, stage: PlayFolders, script: str) -> AsyncIterator[tuple[Path, Path]]:
         """Run a server with two trials' folders, `$ours` and `$theirs`; it starts what `script` says and stays."""
         ours, theirs = (stage.folder / name for name in ("trial", "trial.attempt-2"))
         for folder in (ours, theirs):
             folder.mkdir()
         spec = stage.spec(stage.bash(f"ours={ours} theirs={theirs}\n{script}\nexec {{stay}} server"))
-        leave = Leave()
+        stop_signal = StopSignal()
         with fail_after(30):
             async with create_task_group() as group:
-                group.start_soon(partial(supervise, spec, timeout_s=60, leave=leave))
+                group.start_soon(partial(supervise, spec, timeout_s=60, stop_signal=stop_signal))
                 yield ours, theirs
-                leave.stop.set()
+                stop_signal.stop.set()
             await stage.roll.all_gone()
 
     @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ class TestWithin:
         ids=["folder", "below", "pwd", "variable", "orphan", "no-term"],
     )
     async def test_ends_what_works_in_the_folder_and_nobody_else(
-        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], how: str
+        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], how: str
     ) -> None:
         script = f"{how}\n(cd $theirs && exec {{stay}} another) &"
         async with self.serving(stage, script) as (ours, _):
@@ -443,7 +443,7 @@ class TestWithin:
             assert await to_thread.run_sync(end_within, stage.marker, ours, 0.3) == []
             users.kill()
 
-    async def test_ends_what_they_started_elsewhere(self, stage: Stage, roll: RollCall) -> None:
+    async def test_ends_what_they_started_elsewhere(self, stage: PlayFolders, roll: RollCall) -> None:
         script = "(cd $ours; (cd / && exec env -i {stay} child) & exec {stay} parent) &"
         async with self.serving(stage, script) as (ours, theirs):
             pids = await roll.present(3)
@@ -454,7 +454,7 @@ class TestWithin:
             assert [name for name, pid in pids.items() if lives(pid)] == ["server"]
 
     async def test_touches_nobody_of_another_marker(
-        self, stage: Stage, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         child = start([*stage.stay.split(), "one"], f"{stage.marker}0")
         with fail_after(20):

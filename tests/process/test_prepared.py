@@ -20,43 +20,43 @@ from processes import lives
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from process.conftest import Stage
+    from process.conftest import PlayFolders
 
 pytestmark = pytest.mark.anyio
 JOBS = "tests.process.prepared_jobs"
 
 
-async def run(stage: Stage, code: str, *, level: str = "", timeout_s: float = 30.0) -> ProcessEnd:
+async def run(stage: PlayFolders, code: str, *, level: str = "", timeout_s: float = 30.0) -> ProcessEnd:
     spec = replace(stage.spec([code], limits=Limits(grace_s=0, sweep_s=0)), prepared=JOBS)
     with fail_after(45):
         return await supervise(spec, timeout_s=timeout_s, level=level)
 
 
 @pytest.mark.parametrize("level", ["guardian", "session"])
-async def test_what_a_job_sends_is_its_answer_and_what_it_prints_is_not(stage: Stage, level: str) -> None:
+async def test_what_a_job_sends_is_its_answer_and_what_it_prints_is_not(stage: PlayFolders, level: str) -> None:
     if level == "guardian" and contain_level() != "guardian":
         pytest.skip("needs Linux")
     end = await run(stage, "print('printed', flush=True); os.write(channel, b'sent')", level=level)
     assert (end.reason, end.exit_code, end.answer, stage.out()) == (EndReason.EXITED, 0, "sent", "printed\n")
 
 
-async def test_an_answer_may_be_larger_than_what_a_socket_holds(stage: Stage) -> None:
+async def test_an_answer_may_be_larger_than_what_a_socket_holds(stage: PlayFolders) -> None:
     end = await run(stage, "import socket\nsocket.socket(fileno=channel).sendall(b'x' * 3_000_000)")
     assert end.answer == "x" * 3_000_000
 
 
-async def test_an_answer_without_end_is_none(stage: Stage) -> None:
+async def test_an_answer_without_end_is_none(stage: PlayFolders) -> None:
     code = f"import socket\nsocket.socket(fileno=channel).sendall(b'x' * {2 * ANSWER_BYTES})"
     end = await run(stage, code, timeout_s=2.0)
     assert end.answer == ""
 
 
-async def test_a_job_that_is_ended_has_no_answer(stage: Stage) -> None:
+async def test_a_job_that_is_ended_has_no_answer(stage: PlayFolders) -> None:
     end = await run(stage, "import time\nos.write(channel, b'sent')\ntime.sleep(600)", timeout_s=1.0)
     assert (end.reason, end.answer) == (EndReason.TIMED_OUT, "")
 
 
-async def test_a_job_has_the_environment_and_the_files_that_it_was_given_and_no_others(stage: Stage) -> None:
+async def test_a_job_has_the_environment_and_the_files_that_it_was_given_and_no_others(stage: PlayFolders) -> None:
     code = """
 import signal, sys
 names = sorted(os.environ)
@@ -74,7 +74,7 @@ os.write(channel, b"sent")
     ]
 
 
-async def test_a_module_that_cannot_be_imported_is_named(stage: Stage) -> None:
+async def test_a_module_that_cannot_be_imported_is_named(stage: PlayFolders) -> None:
     with fail_after(30):
         end = await supervise(replace(stage.spec(["x"]), prepared="no_such_module"), timeout_s=20)
     assert (end.reason, end.error) == (
@@ -83,7 +83,7 @@ async def test_a_module_that_cannot_be_imported_is_named(stage: Stage) -> None:
     )
 
 
-async def test_a_cancellation_ends_the_job_and_all_that_it_started(stage: Stage) -> None:
+async def test_a_cancellation_ends_the_job_and_all_that_it_started(stage: PlayFolders) -> None:
     code = f"import subprocess\nsubprocess.Popen('setsid {stage.stay} child', shell=True)\nwhile True: pass"
     with fail_after(45):
         async with create_task_group() as group:
@@ -119,7 +119,7 @@ anyio.run(main)
 
 
 @pytest.fixture
-def runner(stage: Stage) -> Iterator[subprocess.Popen[bytes]]:
+def runner(stage: PlayFolders) -> Iterator[subprocess.Popen[bytes]]:
     """A runner with a job at work that has started a child in a session of its own."""
     code = f"import subprocess, time\nsubprocess.Popen('setsid env -i {stage.stay} child', shell=True)\ntime.sleep(600)"
     script = stage.script("runner", RUNNER_SCRIPT)
@@ -130,7 +130,7 @@ def runner(stage: Stage) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def test_a_killed_runner_takes_the_job_and_its_guardians_with_it(
-    stage: Stage, runner: subprocess.Popen[bytes]
+    stage: PlayFolders, runner: subprocess.Popen[bytes]
 ) -> None:
     with fail_after(45):
         await stage.roll.present()
@@ -142,7 +142,7 @@ async def test_a_killed_runner_takes_the_job_and_its_guardians_with_it(
     assert find_marked(stage.marker) == []
 
 
-async def test_a_kept_process_makes_one_call_after_another_and_none_sees_the_one_before(stage: Stage) -> None:
+async def test_a_kept_process_makes_one_call_after_another_and_none_sees_the_one_before(stage: PlayFolders) -> None:
     async with keep_prepared():
         assert (await run(stage, "import builtins; builtins.kept = 1; os.write(channel, b'1')")).answer == "1"
         first = psutil.Process().children()
@@ -153,7 +153,7 @@ async def test_a_kept_process_makes_one_call_after_another_and_none_sees_the_one
     assert psutil.Process().children() == []
 
 
-async def test_a_kept_process_that_has_died_is_replaced(stage: Stage) -> None:
+async def test_a_kept_process_that_has_died_is_replaced(stage: PlayFolders) -> None:
     async with keep_prepared():
         assert (await run(stage, "os.write(channel, b'1')")).answer == "1"
         [first] = psutil.Process().children()
@@ -162,7 +162,9 @@ async def test_a_kept_process_that_has_died_is_replaced(stage: Stage) -> None:
         assert (await run(stage, "os.write(channel, b'2')")).answer == "2"
 
 
-async def test_a_guardian_that_a_call_kills_takes_its_process_with_it_and_costs_no_other_call(stage: Stage) -> None:
+async def test_a_guardian_that_a_call_kills_takes_its_process_with_it_and_costs_no_other_call(
+    stage: PlayFolders,
+) -> None:
     async with keep_prepared():
         end = await run(stage, "import signal; os.kill(os.getppid(), signal.SIGKILL); import time; time.sleep(60)")
         assert end.reason is EndReason.GUARDIAN_LOST

@@ -20,14 +20,14 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.process.awake import Clocks, Reading
 from pinchbench.process.leftovers import find_marked, identity
-from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, contain_level, supervise
+from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, StopSignal, contain_level, supervise
 from process.conftest import PATIENT_LIMITS, QUICK_LIMITS
 from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from process.conftest import Stage
+    from process.conftest import PlayFolders
 
 pytestmark = pytest.mark.anyio
 both_backends = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
@@ -92,7 +92,7 @@ SHAPES = {
 class Crowd:
     """Shell commands that start children in one shape or all of them."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: PlayFolders) -> None:
         """Write their scripts."""
         self._stage = stage
         stage.script("daemon", DAEMON)
@@ -107,12 +107,12 @@ class Crowd:
 
 
 @pytest.fixture
-def crowd(stage: Stage) -> Crowd:
+def crowd(stage: PlayFolders) -> Crowd:
     return Crowd(stage)
 
 
 @pytest.fixture
-def gate(stage: Stage) -> Iterator[Callable[[], None]]:
+def gate(stage: PlayFolders) -> Iterator[Callable[[], None]]:
     """A named pipe `gate` in the stage's folder, and a call that lets the agent pass it."""
     path = stage.folder / "gate"
     os.mkfifo(path)
@@ -126,11 +126,11 @@ def gate(stage: Stage) -> Iterator[Callable[[], None]]:
 
 
 async def run_until(
-    stage: Stage,
+    stage: PlayFolders,
     argv: list[str],
     *,
     present: int,
-    leave: Leave,
+    stop_signal: StopSignal,
     then: Callable[[], None],
     level: str = "",
     limits: Limits = QUICK_LIMITS,
@@ -143,7 +143,9 @@ async def run_until(
     ends: list[ProcessEnd] = []
 
     async def run() -> None:
-        ends.append(await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S, leave=leave, level=level))
+        ends.append(
+            await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S, stop_signal=stop_signal, level=level)
+        )
 
     with fail_after(20):
         async with create_task_group() as group:
@@ -157,7 +159,7 @@ async def run_until(
 
 class TestNormalEnd:
     @both_backends
-    async def test_exit_code_output_and_figures(self, stage: Stage) -> None:
+    async def test_exit_code_output_and_figures(self, stage: PlayFolders) -> None:
         argv = stage.bash("echo out; echo err >&2; head -c 30000000 /dev/zero | md5sum > /dev/null; exit 3")
         with fail_after(20):
             end = await supervise(stage.spec(argv), timeout_s=LONG_S)
@@ -168,18 +170,18 @@ class TestNormalEnd:
         assert end.peak_rss_bytes > MIB
         assert 0 < end.ran_s <= end.duration_s
 
-    async def test_death_by_signal(self, stage: Stage) -> None:
+    async def test_death_by_signal(self, stage: PlayFolders) -> None:
         with fail_after(20):
             end = await supervise(stage.spec(stage.bash("kill -USR1 $$")), timeout_s=LONG_S)
         assert (end.reason, end.exit_code) == (EndReason.EXITED, -signal.SIGUSR1)
 
-    async def test_peak_memory_is_that_of_the_largest_process(self, stage: Stage) -> None:
+    async def test_peak_memory_is_that_of_the_largest_process(self, stage: PlayFolders) -> None:
         hungry = stage.python("bytearray(100 * 1024 * 1024)")
         with fail_after(20):
             end = await supervise(stage.spec(stage.bash(f"{' '.join(hungry)}; true")), timeout_s=LONG_S)
         assert end.peak_rss_bytes > 100 * MIB
 
-    async def test_output_is_appended(self, stage: Stage) -> None:
+    async def test_output_is_appended(self, stage: PlayFolders) -> None:
         stage.stdout.write_text("before\n", encoding="utf-8")
         with fail_after(20):
             await supervise(stage.spec(["echo", "after"]), timeout_s=LONG_S)
@@ -187,7 +189,7 @@ class TestNormalEnd:
 
     @pytest.mark.parametrize("shape", SHAPES)
     async def test_leftovers_are_ended_and_named(
-        self, stage: Stage, crowd: Crowd, gate: Callable[[], None], shape: str
+        self, stage: PlayFolders, crowd: Crowd, gate: Callable[[], None], shape: str
     ) -> None:
         # The agent stays until its child is there, so that what is left over is known.
         argv = stage.python(
@@ -200,16 +202,16 @@ class TestNormalEnd:
             crowd.start(shape).replace("{stay}", stage.stay),
         )
         limits = QUICK_LIMITS if "deaf" in shape else PATIENT_LIMITS
-        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate, limits=limits, tree=2)
+        end = await run_until(stage, argv, present=1, stop_signal=StopSignal(), then=gate, limits=limits, tree=2)
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 4)
         assert [one.command.split()[-1] for one in end.leftovers] == [shape]
         assert end.killed == int("deaf" in shape)
 
     async def test_what_is_left_over_does_not_count_as_running_time(
-        self, stage: Stage, crowd: Crowd, gate: Callable[[], None]
+        self, stage: PlayFolders, crowd: Crowd, gate: Callable[[], None]
     ) -> None:
         argv = crowd.script(["deaf"], "read < gate")
-        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate)
+        end = await run_until(stage, argv, present=1, stop_signal=StopSignal(), then=gate)
         assert end.duration_s - end.ran_s >= stage.spec(argv).limits.sweep_s
 
 
@@ -217,7 +219,7 @@ class TestEveryEnd:
     """All shapes at once, ended in each way."""
 
     @both_backends
-    async def test_timeout(self, stage: Stage, crowd: Crowd) -> None:
+    async def test_timeout(self, stage: PlayFolders, crowd: Crowd) -> None:
         with fail_after(30):
             spec = stage.spec(crowd.script(list(SHAPES), "wait; sleep 600"), limits=OWN_TIME)
             end = await supervise(spec, timeout_s=1.0)
@@ -226,63 +228,63 @@ class TestEveryEnd:
         assert end.ran_s >= 1.0
 
     @both_backends
-    async def test_stop(self, stage: Stage, crowd: Crowd) -> None:
-        leave = Leave()
+    async def test_stop(self, stage: PlayFolders, crowd: Crowd) -> None:
+        stop_signal = StopSignal()
         spec = stage.spec(crowd.script(list(SHAPES), "exec {stay} agent"), limits=PATIENT_LIMITS)
         ends = []
 
         async def run() -> None:
-            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave))
+            ends.append(await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal))
 
         with fail_after(20):
             async with create_task_group() as group:
                 group.start_soon(run)
                 came = await stage.roll.present(len(SHAPES) + 1)
                 await stage.until(lambda: stage.tree() == len(came))
-                leave.stop.set()
+                stop_signal.stop.set()
                 for name, pid in came.items():
                     await stage.until(lambda name=name, pid=pid: "deaf" in name or not lives(pid))  # type: ignore[misc]
-                leave.hurry.set()
+                stop_signal.hurry.set()
             await stage.roll.all_gone()
         [end] = ends
         assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGTERM)
         assert len(end.leftovers) == len(SHAPES)
         assert end.killed == 2
 
-    async def test_hurry_during_the_grace(self, stage: Stage, crowd: Crowd) -> None:
-        leave = Leave()
+    async def test_hurry_during_the_grace(self, stage: PlayFolders, crowd: Crowd) -> None:
+        stop_signal = StopSignal()
         spec = stage.spec(
             crowd.script(list(SHAPES), f"exec {sys.executable} -S deaf.py agent"), limits=Limits(grace_s=LONG_S)
         )
         ends = []
 
         async def run() -> None:
-            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave))
+            ends.append(await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal))
 
         with fail_after(20):
             async with create_task_group() as group:
                 group.start_soon(run)
                 await stage.roll.present(len(SHAPES) + 1)
-                leave.stop.set()
+                stop_signal.stop.set()
                 await anyio.wait_all_tasks_blocked()
-                leave.hurry.set()
+                stop_signal.hurry.set()
             await stage.roll.all_gone()
         assert (ends[0].reason, ends[0].exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
 
-    async def test_hurry_from_the_beginning(self, stage: Stage, crowd: Crowd) -> None:
-        leave = Leave()
+    async def test_hurry_from_the_beginning(self, stage: PlayFolders, crowd: Crowd) -> None:
+        stop_signal = StopSignal()
 
         def both() -> None:
-            leave.hurry.set()
-            leave.stop.set()
+            stop_signal.hurry.set()
+            stop_signal.stop.set()
 
         argv = crowd.script(list(SHAPES), "exec {stay} agent")
         everybody = len(SHAPES) + 1
-        end = await run_until(stage, argv, present=everybody, leave=leave, then=both, tree=everybody)
+        end = await run_until(stage, argv, present=everybody, stop_signal=stop_signal, then=both, tree=everybody)
         assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, everybody)
 
     @both_backends
-    async def test_cancel(self, stage: Stage, crowd: Crowd) -> None:
+    async def test_cancel(self, stage: PlayFolders, crowd: Crowd) -> None:
         spec = stage.spec(crowd.script(list(SHAPES), "exec {stay} agent"))
         with fail_after(20):
             async with create_task_group() as group:
@@ -291,15 +293,15 @@ class TestEveryEnd:
                 group.cancel_scope.cancel()
             await stage.roll.all_gone()
 
-    async def test_all_that_session_level_can_see(self, stage: Stage, crowd: Crowd) -> None:
-        leave = Leave()
+    async def test_all_that_session_level_can_see(self, stage: PlayFolders, crowd: Crowd) -> None:
+        stop_signal = StopSignal()
         shapes = [shape for shape in SHAPES if shape not in ("no_environment", "deaf_daemon")]
         argv = crowd.script(shapes, "exec {stay} agent")
         spec = stage.spec(argv, limits=OWN_TIME)
         ends = []
 
         async def run() -> None:
-            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave, level="session"))
+            ends.append(await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal, level="session"))
 
         with fail_after(20):
             async with create_task_group() as group:
@@ -307,7 +309,7 @@ class TestEveryEnd:
                 there = {*(await stage.roll.present(len(shapes) + 1)).values()}
                 guardian = stage.guardian().pid
                 await stage.until(lambda: {one.pid for one in find_marked(stage.marker)} == {guardian, *there})
-                leave.stop.set()
+                stop_signal.stop.set()
             await stage.roll.all_gone()
         [end] = ends
         assert (end.reason, end.exit_code, end.level) == (EndReason.STOPPED, -signal.SIGTERM, "session")
@@ -315,28 +317,32 @@ class TestEveryEnd:
 
     @pytest.mark.parametrize("shape", ["background", "session", "deaf"])
     async def test_session_level_sweeps_after_a_normal_end(
-        self, stage: Stage, crowd: Crowd, gate: Callable[[], None], shape: str
+        self, stage: PlayFolders, crowd: Crowd, gate: Callable[[], None], shape: str
     ) -> None:
         argv = crowd.script([shape], "read < gate")
-        end = await run_until(stage, argv, present=1, leave=Leave(), then=gate, level="session")
+        end = await run_until(stage, argv, present=1, stop_signal=StopSignal(), then=gate, level="session")
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
 
 
 class TestGrace:
-    async def test_one_that_ignores_sigterm_is_killed(self, stage: Stage) -> None:
-        leave = Leave()
-        end = await run_until(stage, stage.python(DEAF, "a"), present=1, leave=leave, then=leave.stop.set)
+    async def test_one_that_ignores_sigterm_is_killed(self, stage: PlayFolders) -> None:
+        stop_signal = StopSignal()
+        end = await run_until(
+            stage, stage.python(DEAF, "a"), present=1, stop_signal=stop_signal, then=stop_signal.stop.set
+        )
         assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, 1)
 
-    async def test_one_that_handles_sigterm_has_its_last_words(self, stage: Stage) -> None:
-        leave = Leave()
+    async def test_one_that_handles_sigterm_has_its_last_words(self, stage: PlayFolders) -> None:
+        stop_signal = StopSignal()
         argv = stage.python(POLITE)
-        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set, limits=PATIENT_LIMITS)
+        end = await run_until(
+            stage, argv, present=1, stop_signal=stop_signal, then=stop_signal.stop.set, limits=PATIENT_LIMITS
+        )
         assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, 5, 0)
         assert stage.out() == "last words\n"
 
-    async def test_a_stopped_one_is_killed(self, stage: Stage) -> None:
-        leave = Leave()
+    async def test_a_stopped_one_is_killed(self, stage: PlayFolders) -> None:
+        stop_signal = StopSignal()
         argv = stage.python(
             """
             import os, signal
@@ -351,11 +357,11 @@ class TestGrace:
             signal.pause()
             """
         )
-        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set)
+        end = await run_until(stage, argv, present=1, stop_signal=stop_signal, then=stop_signal.stop.set)
         assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
 
-    async def test_one_that_starts_itself_anew_is_ended(self, stage: Stage) -> None:
-        leave = Leave()
+    async def test_one_that_starts_itself_anew_is_ended(self, stage: PlayFolders) -> None:
+        stop_signal = StopSignal()
         argv = stage.python(
             """
             import os, signal, time
@@ -379,13 +385,13 @@ class TestGrace:
             live(2)
             """
         )
-        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set)
+        end = await run_until(stage, argv, present=1, stop_signal=stop_signal, then=stop_signal.stop.set)
         assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
         assert end.killed > 1
 
 
 class TestFlood:
-    async def test_past_the_limit_it_is_ended(self, stage: Stage) -> None:
+    async def test_past_the_limit_it_is_ended(self, stage: PlayFolders) -> None:
         limits = replace(PATIENT_LIMITS, output_limit_bytes=MIB)
         argv = stage.bash(f"head -c {MIB + MIB // 2} /dev/zero; exec sleep 600")  # twice the limit would end the grace
         with fail_after(20):
@@ -393,14 +399,14 @@ class TestFlood:
         assert (end.reason, end.exit_code) == (EndReason.OUTPUT_LIMIT, -signal.SIGTERM)
         stage.stdout.unlink()
 
-    async def test_stdout_and_stderr_count_together(self, stage: Stage) -> None:
+    async def test_stdout_and_stderr_count_together(self, stage: PlayFolders) -> None:
         limits = Limits(grace_s=0.3, sweep_s=0.2, output_limit_bytes=MIB)
         argv = stage.bash("head -c 600000 /dev/zero; head -c 600000 /dev/zero >&2; exec {stay} agent")
         with fail_after(20):
             end = await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S)
         assert end.reason is EndReason.OUTPUT_LIMIT
 
-    async def test_a_gibibyte_passes_and_costs_the_runner_nothing(self, stage: Stage) -> None:
+    async def test_a_gibibyte_passes_and_costs_the_runner_nothing(self, stage: PlayFolders) -> None:
         limits = Limits(output_limit_bytes=2048 * MIB)
         before = psutil.Process().memory_info().rss
         with fail_after(60):
@@ -414,7 +420,7 @@ class TestFlood:
 
 
 class TestCrowd:
-    async def test_more_processes_than_the_limit_are_all_ended(self, stage: Stage, crowd: Crowd) -> None:
+    async def test_more_processes_than_the_limit_are_all_ended(self, stage: PlayFolders, crowd: Crowd) -> None:
         limits = Limits(grace_s=LONG_S, sweep_s=LONG_S, max_processes=len(SHAPES) // 2)
         with fail_after(20):
             end = await supervise(
@@ -424,10 +430,10 @@ class TestCrowd:
         assert (end.reason, end.exit_code) == (EndReason.PROCESS_LIMIT, -signal.SIGKILL)
 
     async def test_without_a_limit_there_may_be_many(
-        self, stage: Stage, crowd: Crowd, gate: Callable[[], None]
+        self, stage: PlayFolders, crowd: Crowd, gate: Callable[[], None]
     ) -> None:
         argv = crowd.script(list(SHAPES), "read < gate")
-        end = await run_until(stage, argv, present=len(SHAPES), leave=Leave(), then=gate)
+        end = await run_until(stage, argv, present=len(SHAPES), stop_signal=StopSignal(), then=gate)
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
 
 
@@ -449,7 +455,7 @@ class TestSleep:
     """Time in which the runner or its machine slept is not the agent's."""
 
     async def run(
-        self, stage: Stage, made_up: MadeUpClocks, then: Callable[[], None], *, timeout_s: float
+        self, stage: PlayFolders, made_up: MadeUpClocks, then: Callable[[], None], *, timeout_s: float
     ) -> ProcessEnd:
         ends = []
 
@@ -467,14 +473,16 @@ class TestSleep:
         return ends[0]
 
     @pytest.mark.parametrize("kind", ["suspended_s", "stopped_s"])
-    async def test_an_agent_is_not_timed_out_by_a_sleep_and_the_sleep_is_told(self, stage: Stage, kind: str) -> None:
+    async def test_an_agent_is_not_timed_out_by_a_sleep_and_the_sleep_is_told(
+        self, stage: PlayFolders, kind: str
+    ) -> None:
         made_up = MadeUpClocks()
         end = await self.run(stage, made_up, lambda: setattr(made_up, kind, 1000.0), timeout_s=4.0)
         assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, 5)
         assert end.asleep_s >= 1000
         assert end.ran_s < 1000
 
-    async def test_a_sleep_before_the_agent_is_there_is_none_of_its_own(self, stage: Stage) -> None:
+    async def test_a_sleep_before_the_agent_is_there_is_none_of_its_own(self, stage: PlayFolders) -> None:
         made_up = MadeUpClocks()
 
         def read() -> Reading:
@@ -485,36 +493,42 @@ class TestSleep:
             end = await supervise(stage.spec(["true"]), timeout_s=LONG_S, clocks=Clocks(read=read))
         assert (end.reason, end.asleep_s) == (EndReason.EXITED, 0)
 
-    async def test_clocks_that_stand_still_or_go_back_hinder_no_end(self, stage: Stage) -> None:
+    async def test_clocks_that_stand_still_or_go_back_hinder_no_end(self, stage: PlayFolders) -> None:
         made_up = MadeUpClocks()
-        leave = Leave()
+        stop_signal = StopSignal()
         ends = []
 
         async def run() -> None:
             clocks = Clocks(read=lambda: Reading(awake_s=-made_up.read().awake_s, passed_s=0.0))
-            ends.append(await supervise(stage.spec(stage.python(DEAF, "a")), timeout_s=0.5, leave=leave, clocks=clocks))
+            ends.append(
+                await supervise(
+                    stage.spec(stage.python(DEAF, "a")), timeout_s=0.5, stop_signal=stop_signal, clocks=clocks
+                )
+            )
 
         with fail_after(20):
             async with create_task_group() as group:
                 group.start_soon(run)
                 await stage.roll.present()
-                leave.stop.set()
+                stop_signal.stop.set()
             await stage.roll.all_gone()
         assert (ends[0].reason, ends[0].exit_code, ends[0].asleep_s) == (EndReason.STOPPED, -signal.SIGKILL, 0)
 
-    async def test_what_happens_during_a_sleep_in_the_grace_is_believed(self, stage: Stage) -> None:
+    async def test_what_happens_during_a_sleep_in_the_grace_is_believed(self, stage: PlayFolders) -> None:
         made_up = MadeUpClocks()
-        leave = Leave()
+        stop_signal = StopSignal()
 
         def then() -> None:
-            leave.stop.set()
+            stop_signal.stop.set()
             made_up.stopped_s = 1000.0
 
         ends = []
 
         async def run() -> None:
             spec = stage.spec(stage.python(POLITE), limits=PATIENT_LIMITS)
-            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave, clocks=Clocks(read=made_up.read)))
+            ends.append(
+                await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal, clocks=Clocks(read=made_up.read))
+            )
 
         with fail_after(20):
             async with create_task_group() as group:
@@ -529,49 +543,49 @@ class TestSleep:
 class TestNotStarted:
     @both_backends
     @pytest.mark.parametrize("command", ["pinchbench-no-such-command", "/no/such/command"])
-    async def test_no_such_command(self, stage: Stage, command: str) -> None:
+    async def test_no_such_command(self, stage: PlayFolders, command: str) -> None:
         with fail_after(20):
             end = await supervise(stage.spec([command]), timeout_s=LONG_S)
         assert (end.reason, end.not_found, end.exit_code) == (EndReason.NOT_STARTED, True, None)
         assert command in end.error
 
-    async def test_not_executable(self, stage: Stage) -> None:
+    async def test_not_executable(self, stage: PlayFolders) -> None:
         with fail_after(20):
             end = await supervise(stage.spec([str(stage.script("plain", ""))]), timeout_s=LONG_S)
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
         assert "Permission denied" in end.error
 
-    async def test_no_such_directory(self, stage: Stage) -> None:
+    async def test_no_such_directory(self, stage: PlayFolders) -> None:
         with fail_after(20):
             end = await supervise(stage.spec(["true"], cwd=stage.folder / "missing"), timeout_s=LONG_S)
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
         assert "missing" in end.error
 
-    async def test_no_place_for_its_output(self, stage: Stage) -> None:
+    async def test_no_place_for_its_output(self, stage: PlayFolders) -> None:
         with fail_after(20):
             end = await supervise(stage.spec(["true"], log=stage.folder / "missing" / "log"), timeout_s=LONG_S)
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
         assert "missing" in end.error
 
-    async def test_an_argument_that_is_too_long(self, stage: Stage) -> None:
+    async def test_an_argument_that_is_too_long(self, stage: PlayFolders) -> None:
         with fail_after(20):
             end = await supervise(stage.spec(["echo", "x" * MIB]), timeout_s=LONG_S)
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
         assert "Argument list too long" in end.error
 
-    async def test_an_argument_that_no_system_takes(self, stage: Stage) -> None:
+    async def test_an_argument_that_no_system_takes(self, stage: PlayFolders) -> None:
         with fail_after(20):
             end = await supervise(stage.spec(["echo", "a\0b"]), timeout_s=LONG_S)
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
 
     @pytest.mark.parametrize("env", [{"": "x"}, {"a=b": "x"}, {"a": "x\0y"}])
-    async def test_a_variable_that_no_system_takes(self, stage: Stage, env: dict[str, str]) -> None:
+    async def test_a_variable_that_no_system_takes(self, stage: PlayFolders, env: dict[str, str]) -> None:
         with fail_after(20):
             end = await supervise(replace(stage.spec(["true"]), env={**stage.spec([]).env, **env}), timeout_s=LONG_S)
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
         assert "environment" in end.error or "null byte" in end.error
 
-    async def test_a_named_pipe_in_the_place_of_its_output_is_not_waited_for(self, stage: Stage) -> None:
+    async def test_a_named_pipe_in_the_place_of_its_output_is_not_waited_for(self, stage: PlayFolders) -> None:
         os.mkfifo(stage.stdout)
         with fail_after(20):
             end = await supervise(stage.spec(["true"]), timeout_s=LONG_S)
@@ -580,21 +594,21 @@ class TestNotStarted:
 
 
 class TestWhatTheAgentIsGiven:
-    async def ask(self, stage: Stage, text: str) -> object:
+    async def ask(self, stage: PlayFolders, text: str) -> object:
         argv = stage.python("import json, os, sys\n" + text)
         with fail_after(20):
             end = await supervise(stage.spec(argv), timeout_s=LONG_S)
         assert (end.exit_code, stage.err()) == (0, "")
         return json.loads(stage.out())
 
-    async def test_no_more_than_three_files(self, stage: Stage) -> None:
+    async def test_no_more_than_three_files(self, stage: PlayFolders) -> None:
         # The fourth is the listing's own.
         assert await self.ask(stage, "print(json.dumps(os.listdir('/proc/self/fd')))") == ["0", "1", "2", "3"]
 
-    async def test_an_empty_stdin(self, stage: Stage) -> None:
+    async def test_an_empty_stdin(self, stage: PlayFolders) -> None:
         assert await self.ask(stage, "print(json.dumps(sys.stdin.read()))") == ""
 
-    async def test_default_signals(self, stage: Stage) -> None:
+    async def test_default_signals(self, stage: PlayFolders) -> None:
         argv = ["grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status"]
         before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
         try:
@@ -605,23 +619,23 @@ class TestWhatTheAgentIsGiven:
         masks = [int(line.split()[1], 16) for line in stage.out().splitlines()]
         assert [mask & ~OF_THE_C_LIBRARY for mask in masks] == [0, 0]
 
-    async def test_a_session_of_its_own(self, stage: Stage) -> None:
+    async def test_a_session_of_its_own(self, stage: PlayFolders) -> None:
         assert await self.ask(stage, "print(json.dumps(os.getsid(0) == os.getpgrp() == os.getpid()))") is True
 
-    async def test_its_environment_and_the_marker(self, stage: Stage) -> None:
+    async def test_its_environment_and_the_marker(self, stage: PlayFolders) -> None:
         with fail_after(20):
             await supervise(stage.spec(["env"]), timeout_s=LONG_S)
         given = dict(line.split("=", 1) for line in stage.out().splitlines())
         assert given == {**stage.spec([]).env, "PINCHBENCH_TRIAL": stage.marker, "PINCHBENCH_RUNNER": identity()}
 
-    async def test_more_than_the_socket_to_its_guardian_holds(self, stage: Stage) -> None:
+    async def test_more_than_the_socket_to_its_guardian_holds(self, stage: PlayFolders) -> None:
         spec = stage.spec(stage.bash("echo ${#V0} ${#V9}"))
         large = {f"V{number}": "x" * 100_000 for number in range(10)}
         with fail_after(20):
             end = await supervise(replace(spec, env={**spec.env, **large}), timeout_s=LONG_S)
         assert (end.reason, stage.out()) == (EndReason.EXITED, "100000 100000\n")
 
-    async def test_its_directory(self, stage: Stage) -> None:
+    async def test_its_directory(self, stage: PlayFolders) -> None:
         assert await self.ask(stage, "print(json.dumps(os.getcwd()))") == str(stage.folder)
 
 
@@ -629,7 +643,7 @@ class TestCancel:
     """A cancel in each state ends the tree, and is not swallowed."""
 
     @both_backends
-    async def test_before_it_began(self, stage: Stage) -> None:
+    async def test_before_it_began(self, stage: PlayFolders) -> None:
         with fail_after(20), CancelScope() as scope:
             scope.cancel()
             await supervise(stage.spec(stage.python(DEAF, "agent")), timeout_s=LONG_S)
@@ -638,7 +652,7 @@ class TestCancel:
             await stage.roll.all_gone()
 
     @both_backends
-    async def test_before_the_guardian_runs(self, stage: Stage) -> None:
+    async def test_before_the_guardian_runs(self, stage: PlayFolders) -> None:
         with fail_after(20):
             async with create_task_group() as group:
                 group.start_soon(lambda: supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
@@ -647,7 +661,7 @@ class TestCancel:
                 group.cancel_scope.cancel()
             await stage.roll.all_gone()
 
-    async def test_while_the_agent_starts(self, stage: Stage) -> None:
+    async def test_while_the_agent_starts(self, stage: PlayFolders) -> None:
         with fail_after(20):
             async with create_task_group() as group:
                 group.start_soon(lambda: supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
@@ -656,18 +670,20 @@ class TestCancel:
             await stage.roll.all_gone()
 
     @both_backends
-    async def test_during_the_grace(self, stage: Stage) -> None:
-        leave = Leave()
+    async def test_during_the_grace(self, stage: PlayFolders) -> None:
+        stop_signal = StopSignal()
         with fail_after(20):
             async with create_task_group() as group:
-                group.start_soon(lambda: supervise(stage.spec(stage.python(DEAF, "a")), timeout_s=LONG_S, leave=leave))
+                group.start_soon(
+                    lambda: supervise(stage.spec(stage.python(DEAF, "a")), timeout_s=LONG_S, stop_signal=stop_signal)
+                )
                 await stage.roll.present()
-                leave.stop.set()
+                stop_signal.stop.set()
                 await anyio.wait_all_tasks_blocked()
                 group.cancel_scope.cancel()
             await stage.roll.all_gone()
 
-    async def test_during_the_sweep(self, stage: Stage) -> None:
+    async def test_during_the_sweep(self, stage: PlayFolders) -> None:
         argv = stage.python(
             """
             import os, signal, time
@@ -690,7 +706,7 @@ class TestCancel:
                 group.cancel_scope.cancel()
             await stage.roll.all_gone()
 
-    async def test_native_cancellation_too(self, stage: Stage) -> None:
+    async def test_native_cancellation_too(self, stage: PlayFolders) -> None:
         run = asyncio.create_task(supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
         with fail_after(20):
             await stage.roll.present()
@@ -702,7 +718,7 @@ class TestCancel:
 
 class TestTwoEventsAtOnce:
     async def test_an_exit_before_the_limit_stays_an_exit_however_long_the_sweep(
-        self, stage: Stage, crowd: Crowd, gate: Callable[[], None]
+        self, stage: PlayFolders, crowd: Crowd, gate: Callable[[], None]
     ) -> None:
         argv = crowd.script(["deaf"], "read < gate")
         limit_s = 3.0  # well beyond what a shell and its child take to start
@@ -721,7 +737,7 @@ class TestTwoEventsAtOnce:
         assert (ends[0].reason, ends[0].exit_code) == (EndReason.EXITED, 0)
         assert ends[0].ran_s < limit_s < ends[0].duration_s
 
-    async def test_exit_and_limit_together_give_one_end(self, stage: Stage) -> None:
+    async def test_exit_and_limit_together_give_one_end(self, stage: PlayFolders) -> None:
         ends = []
 
         async def run(number: int) -> None:
@@ -736,10 +752,12 @@ class TestTwoEventsAtOnce:
         late = {(EndReason.TIMED_OUT, -signal.SIGTERM), (EndReason.TIMED_OUT, 0)}
         assert {(end.reason, end.exit_code) for end in ends} <= {(EndReason.EXITED, 0), *late}
 
-    async def test_exit_and_stop_together_give_one_end(self, stage: Stage) -> None:
-        leave = Leave()
+    async def test_exit_and_stop_together_give_one_end(self, stage: PlayFolders) -> None:
+        stop_signal = StopSignal()
         argv = stage.python("from present import present; present()")
-        end = await run_until(stage, argv, present=1, leave=leave, then=leave.stop.set, limits=PATIENT_LIMITS)
+        end = await run_until(
+            stage, argv, present=1, stop_signal=stop_signal, then=stop_signal.stop.set, limits=PATIENT_LIMITS
+        )
         late = {(EndReason.STOPPED, -signal.SIGTERM), (EndReason.STOPPED, 0)}
         assert (end.reason, end.exit_code) in {(EndReason.EXITED, 0), *late}
 
@@ -747,16 +765,18 @@ class TestTwoEventsAtOnce:
 class TestTheGuardianDies:
     @both_backends
     async def test_what_it_guarded_is_found_by_its_marker(
-        self, stage: Stage, crowd: Crowd, marked_processes: Callable[[str], list[psutil.Process]]
+        self, stage: PlayFolders, crowd: Crowd, marked_processes: Callable[[str], list[psutil.Process]]
     ) -> None:
         shapes = ["background", "session", "double_fork", "daemon", "deaf"]
         argv = crowd.script(shapes, "exec {stay} agent")
-        end = await run_until(stage, argv, present=len(shapes) + 1, leave=Leave(), then=lambda: stage.guardian().kill())
+        end = await run_until(
+            stage, argv, present=len(shapes) + 1, stop_signal=StopSignal(), then=lambda: stage.guardian().kill()
+        )
         assert (end.reason, end.exit_code) == (EndReason.GUARDIAN_LOST, None)
         assert end.error
         assert marked_processes(stage.marker) == []
 
-    async def test_an_agent_that_kills_its_guardian(self, stage: Stage) -> None:
+    async def test_an_agent_that_kills_its_guardian(self, stage: PlayFolders) -> None:
         argv = stage.bash("kill -9 $PPID; exec {stay} agent")
         with fail_after(20):
             end = await supervise(stage.spec(argv), timeout_s=LONG_S)
@@ -766,22 +786,22 @@ class TestTheGuardianDies:
     @both_backends
     @pytest.mark.parametrize("how", ["stop", "cancel"])
     async def test_an_agent_that_stops_its_guardian(
-        self, stage: Stage, monkeypatch: pytest.MonkeyPatch, how: str
+        self, stage: PlayFolders, monkeypatch: pytest.MonkeyPatch, how: str
     ) -> None:
         monkeypatch.setattr("pinchbench.process.supervise.REPORT_MARGIN_S", 0.5)
-        leave = Leave()
+        stop_signal = StopSignal()
         spec = stage.spec(stage.bash("kill -STOP $PPID; setsid {stay} child & exec {stay} agent"))
         with fail_after(20):
             async with create_task_group() as group:
-                group.start_soon(lambda: supervise(spec, timeout_s=LONG_S, leave=leave))
+                group.start_soon(lambda: supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal))
                 await stage.roll.present(2)
-                leave.stop.set() if how == "stop" else group.cancel_scope.cancel()
+                stop_signal.stop.set() if how == "stop" else group.cancel_scope.cancel()
             await stage.roll.all_gone()
         assert psutil.Process().children() == []
 
 
 class TestManyAtOnce:
-    async def test_each_turn_has_a_guardian_of_its_own_which_is_gone_after_it(self, stage: Stage) -> None:
+    async def test_each_turn_has_a_guardian_of_its_own_which_is_gone_after_it(self, stage: PlayFolders) -> None:
         with fail_after(20):
             for _ in range(2):
                 end = await supervise(stage.spec(stage.bash("echo $PPID")), timeout_s=LONG_S)
@@ -790,7 +810,7 @@ class TestManyAtOnce:
         first, second = stage.out().split()
         assert first != second
 
-    async def test_sixty_four(self, stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_sixty_four(self, stage: PlayFolders, caplog: pytest.LogCaptureFixture) -> None:
         ends = {}
 
         async def run(number: int) -> None:
@@ -808,13 +828,13 @@ class TestManyAtOnce:
             assert (stage.folder / f"{number}.log").read_text(encoding="utf-8") == f"{number}\n"
         assert caplog.messages == []
 
-    async def test_they_are_all_there_together_and_end_together(self, stage: Stage) -> None:
-        leave = Leave()
+    async def test_they_are_all_there_together_and_end_together(self, stage: PlayFolders) -> None:
+        stop_signal = StopSignal()
         ends: list[ProcessEnd] = []
 
         async def run(number: int) -> None:
             spec = stage.spec([*agent, str(number)], marker=f"{stage.marker}/{number}")
-            ends.append(await supervise(spec, timeout_s=LONG_S, leave=leave))
+            ends.append(await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal))
 
         agent = stage.python(DEAF)  # written once: who reads it while it is written again has read nothing
         with fail_after(60):
@@ -822,11 +842,11 @@ class TestManyAtOnce:
                 for number in range(16):
                     group.start_soon(run, number)
                 assert len(await stage.roll.present(16)) == 16
-                leave.stop.set()
+                stop_signal.stop.set()
             await stage.roll.all_gone()
         assert {end.reason for end in ends} == {EndReason.STOPPED}
 
-    async def test_the_clock_starts_with_the_process(self, stage: Stage) -> None:
+    async def test_the_clock_starts_with_the_process(self, stage: PlayFolders) -> None:
         """A guardian that starts late takes nothing from the agent's time."""
         slow = stage.folder / "slow-python"
         slow.write_text(f'#!/bin/sh\nsleep 2.5\nexec {sys.executable} "$@"\n', encoding="utf-8")
@@ -837,7 +857,7 @@ class TestManyAtOnce:
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
 
     async def test_the_clock_has_run_when_a_start_is_heard_of_late(
-        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+        self, stage: PlayFolders, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Of many that start together, the event loop hears one after the other."""
         receive = BufferedByteReceiveStream.receive_until
@@ -903,7 +923,7 @@ class TestARunnerOfItsOwn:
     """What happens to a whole process that supervises."""
 
     @pytest.fixture
-    def runner(self, stage: Stage) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    def runner(self, stage: PlayFolders) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         started = []
 
         def start(count: int, argv: list[str], timeout_s: float = LONG_S) -> subprocess.Popen[bytes]:
@@ -921,7 +941,7 @@ class TestARunnerOfItsOwn:
             child.communicate()
 
     async def test_killed_it_takes_everybody_with_it(
-        self, stage: Stage, crowd: Crowd, runner: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, crowd: Crowd, runner: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         shapes = ["background", "session", "no_environment", "daemon", "deaf_daemon"]
         argv = crowd.script(shapes, f"exec {sys.executable} -S deaf.py agent")
@@ -935,7 +955,7 @@ class TestARunnerOfItsOwn:
         print(f"nobody was left {time.monotonic() - killed_at:.2f} s after the runner's SIGKILL")  # noqa: T201 - shown by `pytest -rP`
 
     async def test_killed_with_thirty_two_agents_in_flight_it_takes_everybody_with_it(
-        self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, runner: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         count = 32
         deaf = f"{sys.executable} -S {stage.script('deaf', DEAF)}"
@@ -952,7 +972,7 @@ class TestARunnerOfItsOwn:
         print(f"nobody of 48 was left {time.monotonic() - killed_at:.2f} s after the runner's SIGKILL")  # noqa: T201 - shown by `pytest -rP`
 
     async def test_stopped_for_longer_than_the_limit_it_times_nobody_out_on_waking(
-        self, stage: Stage, gate: Callable[[], None], runner: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, gate: Callable[[], None], runner: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         limit_s = 4.0
         agent = stage.python(
@@ -979,7 +999,7 @@ class TestARunnerOfItsOwn:
         assert said == b"exited 0 asleep\n"
 
     async def test_not_stopped_it_times_the_same_agent_out(
-        self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, runner: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         child = runner(1, stage.bash("exec {stay} agent"), 3.0)
         with fail_after(20):
@@ -990,7 +1010,7 @@ class TestARunnerOfItsOwn:
         assert said.startswith(f"timed_out {-signal.SIGTERM}".encode())
 
     async def test_ctrl_c_reaches_the_runner_only(
-        self, stage: Stage, runner: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, runner: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
         agent = stage.python(
             """

@@ -70,12 +70,12 @@ def test_what_is_left_follows_from_the_attempts_and_grades_that_count(records: l
     assert {key for key in left.keys if key.task_id in gone} == set()
     for key in (key for key in PLAN if key.task_id not in gone):
         trial = state.trials.get(key, TrialState())
-        is_valid = any(one.reason.counts for one in trial.outcomes)
+        is_valid = any(one.reason.is_valid for one in trial.outcomes)
         assert (key in left.keys) is (not is_valid or key in state.retried)
         assert [one for one in left.ungraded if one.key == key] == [
             one
             for one in trial.outcomes
-            if one.reason.counts and not is_final(state.attempt_grades.get((key, one.attempt)))
+            if one.reason.is_valid and not is_final(state.attempt_grades.get((key, one.attempt)))
         ]
         numbers = [one.attempt + 1 for one in state.attempts if one.key == key and one.reason.is_attempt]
         assert state.next_attempt(key) == max(numbers, default=1)

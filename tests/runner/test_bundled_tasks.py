@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import pytest
 
-from pinchbench.authoring.check import rehearse
-from pinchbench.authoring.replay import Stage, play, write_transcript
+from pinchbench.authoring.check import check_tasks
+from pinchbench.authoring.replay import PlayFolders, play, write_transcript
 from pinchbench.authoring.results import Part
 from pinchbench.files.workspace import fill_workspace
 from pinchbench.model import GradingType
@@ -62,7 +62,7 @@ def worked_solution(task_id: str) -> Solution:
 
 @pytest.mark.parametrize("task_id", TASKS)
 async def test_a_task_gives_each_of_its_scripts_the_score_it_states(task_id: str) -> None:
-    results = await rehearse([(TASKS[task_id], worked_solution(task_id))], show=lambda _: None)
+    results = await check_tasks([(TASKS[task_id], worked_solution(task_id))], show=lambda _: None)
     assert [problem for one in results for problem in one.problems] == []
     assert [one.part for one in results] == [Part.ORACLE, Part.NEAR_MISS, Part.NEAR_MISS, Part.NOTHING]
 
@@ -80,7 +80,7 @@ async def test_a_check_gives_little_for_rubbish_and_never_raises(task_id: str, t
     before = contents(solved)
     home = tmp_path / "stage"
     home.mkdir()
-    stage = Stage(workspace=solved, home=home, output=tmp_path / "output.log", marker=uuid4().hex)
+    stage = PlayFolders(workspace=solved, home=home, output=tmp_path / "output.log", marker=uuid4().hex)
     events = await play(solution.turns, task, stage)
     write_transcript(transcript, events if task.workspace_files or len(task.turns) > 1 else [])
     made = sorted(name for name, data in contents(solved).items() if before.get(name) != data)

@@ -48,7 +48,7 @@ KEY = "sk-mock-0123456789abcdef"
 PLENTY = 2**60
 
 
-class Audience:
+class RunObserver:
     """What a run has told so far, and who waits for it."""
 
     def __init__(self) -> None:
@@ -80,9 +80,9 @@ def a_run(folder: Path, program: Path, prompts: dict[str, str], *, concurrency: 
     return replace(config, isolation=Isolation.GATEWAY, concurrency=concurrency, fail_fast=False, infra_retries=0)
 
 
-async def run(config: RunConfig, audience: Audience | None = None) -> Result:
+async def run(config: RunConfig, run_observer: RunObserver | None = None) -> Result:
     with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config, observer=audience)
+        result = await run_benchmark(config, observer=run_observer)
     nobody_is_left(config, result.run_id)
     return result
 
@@ -113,8 +113,8 @@ def isolation_of(result: Result) -> object:
 async def test_trials_on_two_slots_work_in_their_own_places_through_one_gateway(tmp_path: Path, store: str) -> None:
     program = fake_openclaw(tmp_path, store=store)
     prompts = {f"task_{name}": f"scenario: write_file name.txt {name}" for name in "abcdef"}
-    audience = Audience()
-    result = await run(a_run(tmp_path, program, prompts, concurrency=2), audience)
+    run_observer = RunObserver()
+    result = await run(a_run(tmp_path, program, prompts, concurrency=2), run_observer)
     assert result.complete
     for name in "abcdef":
         workspace = tmp_path / "runs" / result.run_id / f"task_{name}"
@@ -129,7 +129,7 @@ async def test_trials_on_two_slots_work_in_their_own_places_through_one_gateway(
     assert len(gateway_events(program, "changed")) <= len(prompts)
     assert {one.slot for one in result.outcomes} == {1, 2}
     assert {one.store for one in result.outcomes} == {store}
-    assert sum(one.startswith(AGAIN) for one in audience.notices) == 0
+    assert sum(one.startswith(AGAIN) for one in run_observer.notices) == 0
 
 
 @pytest.mark.parametrize(("turns", "skills"), [(1, {"watch": False}), (2, None)])
@@ -165,7 +165,7 @@ async def test_what_may_have_left_something_is_followed_by_a_new_agent(tmp_path:
 
 async def test_trials_whose_gateway_dies_are_tried_again_on_a_fresh_one_in_places_of_their_own(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path, store="sqlite")
-    audience = Audience()
+    run_observer = RunObserver()
     async with open_gate() as gate:
         prompts = {
             "task_a": f"scenario: gate {gate.port}\nscenario: kill_gateway {tmp_path / 'killed'}",
@@ -176,7 +176,7 @@ async def test_trials_whose_gateway_dies_are_tried_again_on_a_fresh_one_in_place
         results: list[Result] = []
 
         async def go() -> None:
-            results.append(await run(config, audience))
+            results.append(await run(config, run_observer))
 
         async with create_task_group() as group:
             group.start_soon(go)
@@ -194,7 +194,7 @@ async def test_trials_whose_gateway_dies_are_tried_again_on_a_fresh_one_in_place
         assert (good.reason, good.attempt) == (Reason.COMPLETED, 2)
         assert lost.workspace != good.workspace
     assert [one.reason for one in attempts(result)["task_c"]] == [Reason.COMPLETED]
-    assert sum(one.startswith(AGAIN) for one in audience.notices) == 1
+    assert sum(one.startswith(AGAIN) for one in run_observer.notices) == 1
     before, after = gateway_events(program, "started")
     assert (before["port"], before["token"]) != (after["port"], after["token"])
     assert after["state"] == before["state"]
@@ -208,9 +208,9 @@ async def test_when_it_dies_again_the_rest_says_nothing_about_the_model_and_noth
     program = fake_openclaw(tmp_path, store="sqlite")
     prompts = {"task_a": "scenario: kill_gateway", "task_b": "scenario: kill_gateway"}
     prompts |= {f"task_{name}": "Hi" for name in "cde"}
-    audience = Audience()
+    run_observer = RunObserver()
     config = replace(a_run(tmp_path, program, prompts, concurrency=2), infra_retries=1, fail_fast=fail_fast)
-    result = await run(config, audience)
+    result = await run(config, run_observer)
     assert not result.complete
     assert {one.reason.ending for one in result.outcomes if one.reason is not Reason.COMPLETED} == {
         Ending.INFRASTRUCTURE
@@ -218,9 +218,9 @@ async def test_when_it_dies_again_the_rest_says_nothing_about_the_model_and_noth
     assert reasons(result)["task_a"] is Reason.GATEWAY_LOST
     if not fail_fast:
         assert len(result.outcomes) == len(prompts)
-        assert "ended by itself again" in attempts(result)["task_e"][-1].note or reasons(result)["task_e"].counts
+        assert "ended by itself again" in attempts(result)["task_e"][-1].note or reasons(result)["task_e"].is_valid
     assert len(gateway_events(program, "started")) == 2
-    assert sum(one.startswith(AGAIN) for one in audience.notices) == 1
+    assert sum(one.startswith(AGAIN) for one in run_observer.notices) == 1
 
 
 async def test_a_gateway_that_never_comes_up_ends_the_run_before_it_begins(tmp_path: Path) -> None:
@@ -253,11 +253,11 @@ async def test_a_word_to_stop_while_the_gateway_starts_ends_the_run_at_once(tmp_
 async def test_a_word_to_stop_while_a_change_is_waited_for_interrupts_the_trials(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path, store="sqlite", gateway_ignores_changes=True)
     config = a_run(tmp_path, program, {"task_a": "Hi", "task_b": "Hi", "task_c": "Hi"}, concurrency=2)
-    audience = Audience()
+    run_observer = RunObserver()
     results: list[Result] = []
 
     async def interrupt() -> None:
-        await until(lambda: audience.began == {"task_a", "task_b"})
+        await until(lambda: run_observer.began == {"task_a", "task_b"})
         [path] = (tmp_path / "runs").glob(f"*/{HOMES}/gateway/state/openclaw.json")
         await until(lambda: "/task_" in path.read_text("utf-8"))  # of one; the other waits for its turn
         os.kill(os.getpid(), signal.SIGINT)
@@ -265,7 +265,7 @@ async def test_a_word_to_stop_while_a_change_is_waited_for_interrupts_the_trials
     with fail_after(RUN_LIMIT_S):
         async with create_task_group() as group:
             group.start_soon(interrupt)
-            results.append(await run_benchmark(config, observer=audience, handle_signals=True))
+            results.append(await run_benchmark(config, observer=run_observer, handle_signals=True))
     [result] = results
     nobody_is_left(config, result.run_id)
     assert result.interrupted == "SIGINT"
@@ -279,7 +279,7 @@ async def test_a_word_to_stop_while_a_change_is_waited_for_interrupts_the_trials
 
 async def test_what_a_trial_left_in_the_gateway_is_ended_and_named_and_nobody_elses_is(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path, store="sqlite")
-    audience = Audience()
+    run_observer = RunObserver()
     in_gateway = "scenario: in_gateway"
     # its folder, its environment, and neither parent nor environment: all three are the trial's
     left = [
@@ -297,7 +297,7 @@ async def test_what_a_trial_left_in_the_gateway_is_ended_and_named_and_nobody_el
         done = Moment()
 
         async def go() -> None:
-            results.append(await run(config, audience))
+            results.append(await run(config, run_observer))
             done.set()
 
         async with create_task_group() as group:
@@ -307,7 +307,7 @@ async def test_what_a_trial_left_in_the_gateway_is_ended_and_named_and_nobody_el
                 [folder] = (tmp_path / "runs").iterdir()
                 await until(lambda: len(sleeping(folder.name)) == 4)
                 await guests["task_a"].let_go()
-                await until(lambda: audience.ended == {"task_a"})
+                await until(lambda: run_observer.ended == {"task_a"})
                 assert sleeping(folder.name) == {"sleep 704"}
                 await guests["task_b"].let_go()
                 await done.wait()
@@ -391,13 +391,13 @@ async def test_left_to_itself_a_run_chooses_and_says_why(
     monkeypatch.setattr(set_up, "available_bytes", lambda: free)
     program = fake_openclaw(tmp_path, store=store)
     prompts = {f"task_{number}": "Hi" for number in range(trials)}
-    audience = Audience()
+    run_observer = RunObserver()
     config = replace(a_run(tmp_path, program, prompts), isolation=Isolation.AUTO)
-    result = await run(config, audience)
+    result = await run(config, run_observer)
     assert result.complete
     assert isolation_of(result) == isolation
     assert len(gateway_events(program, "started")) == (isolation is Isolation.GATEWAY)
-    [said] = [one for one in audience.notices if one.startswith("Isolation: ")]
+    [said] = [one for one in run_observer.notices if one.startswith("Isolation: ")]
     assert said.startswith(f"Isolation: {isolation}, since ")
     assert why in said
 
@@ -411,14 +411,14 @@ async def test_a_resumed_run_keeps_its_isolation(tmp_path: Path, monkeypatch: py
     (tmp_path / "no-session").touch()
     config = replace(a_run(tmp_path, program, prompts), isolation=Isolation.AUTO)
     first = await run(config)
-    assert (reasons(first)[lost].counts, isolation_of(first)) == (False, "gateway")
-    audience = Audience()
+    assert (reasons(first)[lost].is_valid, isolation_of(first)) == (False, "gateway")
+    run_observer = RunObserver()
     with fail_after(RUN_LIMIT_S):
-        second = await resume(ResumeConfig(output_dir=config.output_dir), observer=audience)
+        second = await resume(ResumeConfig(output_dir=config.output_dir), observer=run_observer)
     nobody_is_left(config, second.run_id)
     assert len(gateway_events(program, "started")) == 2, "one trial is left, for which a gateway is not worth its start"
     assert isolation_of(second) == "gateway"
-    assert not any(one.startswith("Isolation: ") for one in audience.notices)
+    assert not any(one.startswith("Isolation: ") for one in run_observer.notices)
 
 
 async def test_what_a_gateway_waits_for_is_shown_and_kept_with_the_trial_that_it_is_about(
@@ -433,16 +433,16 @@ async def test_what_a_gateway_waits_for_is_shown_and_kept_with_the_trial_that_it
         }
         prompts["task_b"] += str(gate.port)
         config = a_run(tmp_path, fake_openclaw(tmp_path, store="sqlite"), prompts, concurrency=2)
-        audience = Audience()
+        run_observer = RunObserver()
         results: list[Result] = []
 
         async def make() -> None:
-            results.append(await run(config, audience))
+            results.append(await run(config, run_observer))
 
         async with create_task_group() as group:
             group.start_soon(make)
             guests = [await gate.next(), await gate.next()]
-            await until(lambda: len(audience.waits) == 2)  # while OpenClaw waits
+            await until(lambda: len(run_observer.waits) == 2)  # while OpenClaw waits
             for guest in guests:
                 await guest.let_go()
 
@@ -452,11 +452,11 @@ async def test_what_a_gateway_waits_for_is_shown_and_kept_with_the_trial_that_it
     assert refused.note.startswith("429 Rate limit reached")
     assert cause_of(refused) is BUSY
     assert (good.reason, good.rate_limits) == (Reason.COMPLETED, 0)
-    assert [(one.key, one.text, one.next_s) for one in audience.waits] == [
+    assert [(one.key, one.text, one.next_s) for one in run_observer.waits] == [
         (refused.key, "429, retry 1 of 9", 0.958),
         (refused.key, "429, retry 2 of 9", 30.0),
     ]
-    assert next(event.limit for event in audience.heard if isinstance(event, PaceChanged)) == 1
+    assert next(event.limit for event in run_observer.heard if isinstance(event, PaceChanged)) == 1
     log = (result.folder / refused.evidence / "gateway.log").read_text("utf-8")
     assert [log.count(words) for words in ("isError=true", "retry 1/9", "retry 2/9")] == [2, 1, 1]
     assert KEY not in log

@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 
 from pinchbench.events import Event, Notice, OutputLine, TrialActivity
 from pinchbench.model import TrialKey, Usage
-from pinchbench.runner.observer import CHATTER_HELD, EVENTS_HELD, Audience
+from pinchbench.runner.observer import CHATTER_HELD, EVENTS_HELD, RunObserver
 from pinchbench.runner.run_redaction import Redactor
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ async def test_agents_that_say_too_much_leave_room_for_what_is_counted() -> None
     async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
         seen.extend([event async for event in events])
 
-    audience = Audience(observer, Redactor())
+    run_observer = RunObserver(observer, Redactor())
     async with create_task_group() as group:
-        group.start_soon(audience.attend)
+        group.start_soon(run_observer.attend)
         for number in range(EVENTS_HELD):
-            audience.emit(OutputLine(key=KEY, stream="stdout", text=str(number)))
-            audience.emit(TrialActivity(slot=1, key=KEY, text="", usage=Usage()))
+            run_observer.emit(OutputLine(key=KEY, stream="stdout", text=str(number)))
+            run_observer.emit(TrialActivity(slot=1, key=KEY, text="", usage=Usage()))
         for number in range(EVENTS_HELD):
-            audience.emit(Notice(text=str(number)))
+            run_observer.emit(Notice(text=str(number)))
         await checkpoint()
-        audience.close()
+        run_observer.close()
 
     told = [event.text for event in seen if isinstance(event, Notice)]
     assert told == [str(number) for number in range(EVENTS_HELD - CHATTER_HELD)]

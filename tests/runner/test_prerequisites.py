@@ -15,7 +15,7 @@ from rich.console import Console
 from fakes import calls, fake_openclaw, make_suite, run_config
 from pinchbench.config import ResumeConfig
 from pinchbench.doctor.tasks import find_prerequisites
-from pinchbench.leaderboard.eligible import Obstacle, hindrances
+from pinchbench.leaderboard.eligible import IneligibleReason, hindrances
 from pinchbench.leaderboard.privacy import PrivateNames
 from pinchbench.model import GradingType, Reason, Task
 from pinchbench.openclaw.node import node_folder
@@ -143,8 +143,8 @@ async def test_a_task_without_its_prerequisite_is_not_run_and_runs_on_resume_onc
         assert "1 for want of a prerequisite" in told
     run = read_run(find_run(result.run_id, config.output_dir))
     obstacles = {one.obstacle for one in hindrances(run, {}, PrivateNames())}
-    assert Obstacle.PREREQUISITE_MISSING in obstacles
-    assert Obstacle.INFRASTRUCTURE not in obstacles
+    assert IneligibleReason.PREREQUISITE_MISSING in obstacles
+    assert IneligibleReason.INFRASTRUCTURE not in obstacles
     [key] = [key for key in run.facts.keys if key.task_id == "task_b"]
     assert (state_of(run, key), kind_of(run, key)) == (State.PREREQUISITE_MISSING, "skipped")
     assert [one.left_out.prerequisite_missing for one in side_of([run]).tasks.values()] == [0, 1]

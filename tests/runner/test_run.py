@@ -101,7 +101,7 @@ async def test_every_situation_has_its_name_and_nothing_is_lost_or_left(tmp_path
         RunStarted: 1,
         TrialStarted: len(SCENARIOS),
         TrialFinished: len(SCENARIOS),
-        GradeGiven: sum(reason.counts for _, _, reason in SCENARIOS.values()),
+        GradeGiven: sum(reason.is_valid for _, _, reason in SCENARIOS.values()),
         RunFinished: 1,
     }
     assert outcomes["task_answers"].store == store

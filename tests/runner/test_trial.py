@@ -17,7 +17,7 @@ def outcome(reason: Reason, *, asleep_s: float = 0.0, note: str = "") -> Outcome
     return Outcome(key=KEY, reason=reason, digest="", asleep_s=asleep_s, note=note)
 
 
-@pytest.mark.parametrize("reason", [one for one in Reason if one.counts and one is not Reason.COMPLETED])
+@pytest.mark.parametrize("reason", [one for one in Reason if one.is_valid and one is not Reason.COMPLETED])
 def test_a_failure_after_a_sleep_says_nothing_about_the_model(reason: Reason) -> None:
     seen = _awake(outcome(reason, asleep_s=60.0, note="it was late"))
     assert (seen.reason, seen.reason.ending) == (Reason.SUSPENDED, Ending.INFRASTRUCTURE)

@@ -27,7 +27,7 @@ from pinchbench.grading.judge.openai_api import (
     NO_CREDIT,
     Answer,
     Complaint,
-    Wishes,
+    RequestOptions,
     effective_status,
     is_lasting,
     is_worth_a_retry,
@@ -56,7 +56,7 @@ SHORTEST_SECRET = 8  # placeholders for local servers (`EMPTY`, `none`) are ordi
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
+class RetryPolicy:
     """Timeouts in seconds, and the number of requests for one reply."""
 
     connect_s: float = CONNECT_TIMEOUT_S
@@ -81,7 +81,7 @@ class HttpJudge:
         *,
         model: str,
         base_url: str,
-        patience: Patience,
+        retry_policy: RetryPolicy,
         secret: str,
         key_name: str,
         is_steady: bool = True,
@@ -94,11 +94,11 @@ class HttpJudge:
         self.model = model
         self._client = client
         self._base_url = base_url
-        self._patience = patience
+        self._patience = retry_policy
         self._secret = secret
         self._key_name = key_name
         self._temperature = 0 if is_steady else None
-        self._wishes = Wishes(temperature=is_steady)
+        self._wishes = RequestOptions(temperature=is_steady)
         self._has_answered = False
         self._turned_away: set[int] = set()  # hashes of the refused questions
 
@@ -123,36 +123,36 @@ class HttpJudge:
             JudgeRefusedError: any other status but success. It is not lasting if it concerns this question, or may do
                 so: a 403, 404 or 405 counts as lasting from the second question on, if none was ever answered.
         """
-        wishes, tally = self._wishes, _Tally()
+        request_options, tally = self._wishes, _Tally()
         while True:
-            answer = await self._persist(request_body(self.model, conversation, schema, wishes), tally)
+            answer = await self._persist(request_body(self.model, conversation, schema, request_options), tally)
             status = effective_status(answer)
             if httpx2.codes.is_success(status):
                 break
             complaint = read_complaint(answer)
-            lower = wishes.lowered(status, complaint)
+            lower = request_options.lowered(status, complaint)
             if lower is None:
                 lasting = self._is_lasting(status, complaint, conversation)
                 raise self._refusal(status, answer, complaint, lasting=lasting, calls=tally.calls)
-            wishes = lower
+            request_options = lower
         self._has_answered = True
         # only now: a request that is finally refused may have named parameters that were not the cause
-        self._wishes = self._wishes.meet(wishes)
+        self._wishes = self._wishes.meet(request_options)
         reply = read_completion(answer, calls=tally.calls)
         return replace(reply, text=self._blot(reply.text), model=self._blot(reply.model))
 
     async def _persist(self, body: Mapping[str, object], tally: _Tally) -> Answer:
         """Send a request until it is answered with success or a refusal."""
         content = json.dumps(body, ensure_ascii=False).encode()
-        patience = self._patience
+        retry_policy = self._patience
         try:
             async for attempt in stamina.retry_context(
                 on=self._wait_s,
-                attempts=patience.attempts,
+                attempts=retry_policy.attempts,
                 timeout=None,
-                wait_initial=patience.first_wait_s,
-                wait_max=patience.longest_wait_s,
-                wait_jitter=patience.jitter_s,
+                wait_initial=retry_policy.first_wait_s,
+                wait_max=retry_policy.longest_wait_s,
+                wait_jitter=retry_policy.jitter_s,
             ):
                 with attempt:
                     tally.calls += 1
@@ -265,7 +265,9 @@ async def _read_answer(response: httpx2.Response) -> Answer:
 
 
 @asynccontextmanager
-async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience()) -> AsyncGenerator[HttpJudge]:
+async def open_http_judge(
+    config: JudgeConfig, *, retry_policy: RetryPolicy = RetryPolicy()
+) -> AsyncGenerator[HttpJudge]:
     """Open a client for the judge of `config`, which names a base URL; it is closed with the block.
 
     Proxies of the environment are used, except for hosts on this machine. Raises ConfigError if the address, the key or
@@ -286,7 +288,9 @@ async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience(
         make_client = partial(
             httpx2.AsyncClient,
             headers=headers,
-            timeout=httpx2.Timeout(connect=patience.connect_s, read=patience.read_s, write=patience.read_s, pool=None),
+            timeout=httpx2.Timeout(
+                connect=retry_policy.connect_s, read=retry_policy.read_s, write=retry_policy.read_s, pool=None
+            ),
             follow_redirects=False,
             trust_env=not is_loopback(host),
         )
@@ -303,7 +307,7 @@ async def open_http_judge(config: JudgeConfig, *, patience: Patience = Patience(
                 client,
                 model=config.model,
                 base_url=base_url,
-                patience=patience,
+                retry_policy=retry_policy,
                 secret=secret,
                 key_name=config.api_key_env or "",
                 is_steady=config.votes == 1,

@@ -51,7 +51,7 @@ AFFORDED = re.compile(r"only afford\D{0,10}(\d{1,9})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wishes:
+class RequestOptions:
     """The parameters an endpoint may not support: an index into `FORMATS` and `LIMITS`, and a temperature of 0.
 
     `most` is the number of tokens that the limit allows, if there is one.
@@ -62,7 +62,7 @@ class Wishes:
     temperature: bool = True
     most: int = MAX_TOKENS
 
-    def lowered(self, status: int, complaint: Complaint) -> Wishes | None:
+    def lowered(self, status: int, complaint: Complaint) -> RequestOptions | None:
         """Drop the parameter that a refusal names; return None if it names none that is left.
 
         If a refusal names no parameter that we know, the format is dropped: it is the one most often unsupported.
@@ -80,7 +80,7 @@ class Wishes:
             return None
         return replace(self, format=len(FORMATS) - 1)
 
-    def _without(self, text: str) -> Wishes | None:
+    def _without(self, text: str) -> RequestOptions | None:
         if NAMES_LENGTH.search(text) and LIMITS[self.limit]:
             return replace(self, limit=len(LIMITS) - 1)  # too large beside the question, under any name
         if NAMES_FORMAT.search(text) and FORMATS[self.format]:
@@ -91,7 +91,7 @@ class Wishes:
             return replace(self, temperature=False)
         return None
 
-    def _paid_for(self, complaint: Complaint) -> Wishes | None:
+    def _paid_for(self, complaint: Complaint) -> RequestOptions | None:
         """Lower the limit to what the account can pay for: once, and only if that is enough for a verdict."""
         if self.most < MAX_TOKENS or not LIMITS[self.limit] or not NAMES_PRICE.search(complaint.whole):
             return None
@@ -99,9 +99,9 @@ class Wishes:
         tokens = int(told[1]) if told is not None else FEWER_TOKENS
         return replace(self, most=tokens) if LEAST_TOKENS <= tokens < MAX_TOKENS else None
 
-    def meet(self, other: Wishes) -> Wishes:
+    def meet(self, other: RequestOptions) -> RequestOptions:
         """Return what both request. What an account can pay for does not depend on its endpoint, and is not kept."""
-        return Wishes(
+        return RequestOptions(
             format=max(self.format, other.format),
             limit=max(self.limit, other.limit),
             temperature=self.temperature and other.temperature,
@@ -109,7 +109,7 @@ class Wishes:
 
 
 def request_body(
-    model: str, conversation: Sequence[Message], schema: Mapping[str, object], wishes: Wishes
+    model: str, conversation: Sequence[Message], schema: Mapping[str, object], request_options: RequestOptions
 ) -> dict[str, object]:
     """Return the JSON of a request. Lone surrogates, which UTF-8 can't encode, become question marks."""
     body: dict[str, object] = {
@@ -117,11 +117,11 @@ def request_body(
         "messages": [{"role": one.role.value, "content": writable(one.text)} for one in conversation],
         "stream": False,
     }
-    if wishes.temperature:
+    if request_options.temperature:
         body["temperature"] = 0
-    if limit := LIMITS[wishes.limit]:
-        body[limit] = wishes.most
-    match FORMATS[wishes.format]:
+    if limit := LIMITS[request_options.limit]:
+        body[limit] = request_options.most
+    match FORMATS[request_options.format]:
         case "json_schema":
             named = {"name": "verdict", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}

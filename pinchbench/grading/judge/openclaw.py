@@ -88,7 +88,9 @@ class OpenClawJudge:
                         timeout_s=self._timeout_s,
                         marker=f"{self._marker}/{time.time_ns()}",
                     )
-                    said = "" if result.reason.counts else await to_thread.run_sync(_last_words, result.evidence.stderr)
+                    said = (
+                        "" if result.reason.is_valid else await to_thread.run_sync(_last_words, result.evidence.stderr)
+                    )
             except OSError as error:
                 raise JudgeUnreachableError(f"OpenClaw could not be started as a judge: {error}.") from error
             finally:

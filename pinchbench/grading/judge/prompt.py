@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pinchbench.grading.judge.criteria import Criterion, read_criteria
 from pinchbench.grading.judge.prompt_evidence import (
     Block,
+    BlockPart,
     FileView,
-    Piece,
     choose_mark,
     one_line,
     render,
@@ -158,12 +158,12 @@ def _object(properties: dict[str, object]) -> dict[str, object]:
 
 def _assignment(task: Task, criteria: Sequence[Criterion]) -> Iterator[Block]:
     turns = [(turn.prompt, turn.new_session) for turn in task.turns] or [(task.prompt, False)]
-    pieces = [Piece(title="name", text=one_line(task.name))]
+    pieces = [BlockPart(title="name", text=one_line(task.name))]
     for number, (prompt, fresh) in enumerate(turns, start=1):
         title = "message to the agent" if len(turns) == 1 else f"message {number} of {len(turns)} to the agent"
         if fresh and number > 1:
             title += ", in a new session: it no longer has the conversation so far, only the workspace"
-        pieces.append(Piece(title=title, text=prompt))
+        pieces.append(BlockPart(title=title, text=prompt))
     yield Block(label="task", pieces=tuple(pieces))
     if task.expected_behavior.strip():
         yield _plain("expected behaviour", task.expected_behavior)
@@ -174,7 +174,7 @@ def _assignment(task: Task, criteria: Sequence[Criterion]) -> Iterator[Block]:
 
 
 def _plain(label: str, text: str) -> Block:
-    return Block(label=label, pieces=(Piece(title="", text=text),))
+    return Block(label=label, pieces=(BlockPart(title="", text=text),))
 
 
 def _preface(mark: str) -> str:

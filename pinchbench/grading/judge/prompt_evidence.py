@@ -77,7 +77,7 @@ def is_others_work(path: str) -> bool:
     return any(folder in OTHERS_FOLDERS or folder.endswith(OTHERS_ENDINGS) for folder in folders)
 
 
-class Telltale(StrEnum):
+class ModelMention(StrEnum):
     """Where a text may name the agent's model, which is hidden from the judge."""
 
     NOWHERE = "nowhere"
@@ -86,13 +86,13 @@ class Telltale(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Piece:
+class BlockPart:
     """A part of a block, below a title line. `cuts` counts the texts that were shortened."""
 
     title: str
     text: str
     cuts: int = 0
-    telltale: Telltale = Telltale.NOWHERE
+    telltale: ModelMention = ModelMention.NOWHERE
 
     @property
     def chars(self) -> int:
@@ -105,7 +105,7 @@ class Block:
     """Content between two delimiter lines that nothing inside can imitate."""
 
     label: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BlockPart, ...]
 
 
 def choose_mark(blocks: Iterable[Block]) -> str:
@@ -165,41 +165,41 @@ class _Entries:
     providers: set[str] = field(default_factory=set)
     sessions: int = 0
 
-    def of(self, event: Mapping[str, object]) -> Iterator[Piece]:
+    def of(self, event: Mapping[str, object]) -> Iterator[BlockPart]:
         message = event.get("message")
         if isinstance(event.get("raw"), str) and "parse_error" in event:
             text = _TELLTALE.sub(_not_told, str(event["raw"]))
-            yield _piece("damaged piece of the transcript, as it was found", text, Telltale.ANYWHERE)
+            yield _piece("damaged piece of the transcript, as it was found", text, ModelMention.ANYWHERE)
         elif event.get("type") == "session":
             self.sessions += 1
             yield _piece(f"session {self.sessions} begins", "")
         elif event.get("type") == "compaction":
             title = "compaction: from here on the agent had this summary in place of what came before"
-            yield _piece(title, _string(event.get("summary")), Telltale.ANYWHERE)
+            yield _piece(title, _string(event.get("summary")), ModelMention.ANYWHERE)
         elif event.get("type") == "model_change":
             self._remember(event.get("provider"), event.get("modelId"))
         elif event.get("type") == "message" and isinstance(message, dict):
             yield from self._message(message)
 
-    def _message(self, message: Mapping[str, object]) -> Iterator[Piece]:
+    def _message(self, message: Mapping[str, object]) -> Iterator[BlockPart]:
         match message.get("role"):
             case "user":
                 yield _piece("user message", _text(parts_of(message)))
             case "toolResult":
                 error = ", which is an error" if message.get("isError") is True else ""
                 title = f"result of the tool {one_line(message.get('toolName'))}{error}"
-                yield _piece(title, _text(parts_of(message)), Telltale.IN_WORDS)
+                yield _piece(title, _text(parts_of(message)), ModelMention.IN_WORDS)
             case "assistant":
                 yield from self._assistant(message)
             case role:
-                yield _piece(f"message of the role {one_line(role)}", _text(parts_of(message)), Telltale.ANYWHERE)
+                yield _piece(f"message of the role {one_line(role)}", _text(parts_of(message)), ModelMention.ANYWHERE)
 
-    def _assistant(self, message: Mapping[str, object]) -> Iterator[Piece]:
+    def _assistant(self, message: Mapping[str, object]) -> Iterator[BlockPart]:
         title = "assistant message" + ENDINGS.get(_string(message.get("stopReason")), "")
-        telltale = Telltale.NOWHERE  # the agent's own text is not masked
+        telltale = ModelMention.NOWHERE  # the agent's own text is not masked
         if message.get("provider") == INTERNAL_PROVIDER:
             title = "message that OpenClaw wrote by itself"
-            telltale = Telltale.ANYWHERE
+            telltale = ModelMention.ANYWHERE
         else:
             self._remember(message.get("provider"), message.get("model"), message.get("responseModel"))
         said: list[Mapping[str, object]] = []
@@ -217,7 +217,7 @@ class _Entries:
             yield _piece(title, _text(said), telltale)
         if failed:
             error = _string(message.get("errorMessage")) or "(no words)"
-            yield _piece("error of the model's provider", error, Telltale.ANYWHERE)
+            yield _piece("error of the model's provider", error, ModelMention.ANYWHERE)
 
     def _remember(self, provider: object, *models: object) -> None:
         _add(self.providers, provider)
@@ -226,18 +226,18 @@ class _Entries:
             if isinstance(provider, str) and isinstance(model, str):
                 _add(self.models, f"{provider}/{model}")
 
-    def censored(self, piece: Piece) -> Piece:
+    def censored(self, piece: BlockPart) -> BlockPart:
         """Mask the model's and the provider's names in a piece.
 
         Call this after all events were read: only then are all names known.
         """
         names = _pattern(self.models, r"(?<!\w)", r"(?!\w)")
         match piece.telltale:
-            case Telltale.NOWHERE:
+            case ModelMention.NOWHERE:
                 return piece
-            case Telltale.ANYWHERE:
+            case ModelMention.ANYWHERE:
                 names += _pattern(self.providers, r"(?<!\w)", r"(?!\w)")
-            case Telltale.IN_WORDS:
+            case ModelMention.IN_WORDS:
                 names += _pattern(self.providers, r"(?<![\w/.@-])", r"(?![\w/@-]|\.\w)")
         return replace(piece, text=re.sub("|".join(names), NOT_TOLD, piece.text) if names else piece.text)
 
@@ -258,8 +258,8 @@ def view_transcript(events: Iterable[Mapping[str, object]]) -> tuple[Block, list
     Memory is bounded by the limits, however long the transcript is.
     """
     entries = _Entries()
-    first: list[Piece] = []
-    last: deque[Piece] = deque()
+    first: list[BlockPart] = []
+    last: deque[BlockPart] = deque()
     total = left_out = 0
     head_room, tail_room = TRANSCRIPT_CHARS // 2, TRANSCRIPT_CHARS
     for event in events:
@@ -277,24 +277,24 @@ def view_transcript(events: Iterable[Mapping[str, object]]) -> tuple[Block, list
                 left_out += 1
     pieces = [*_numbered(map(entries.censored, first), 1)]
     if left_out:
-        pieces.append(Piece(title=f"[… {left_out} entries left out …]", text=""))
+        pieces.append(BlockPart(title=f"[… {left_out} entries left out …]", text=""))
     pieces += _numbered(map(entries.censored, last), len(first) + left_out + 1)
     if not total:
-        pieces.append(Piece(title="", text="(The transcript is empty.)"))
+        pieces.append(BlockPart(title="", text="(The transcript is empty.)"))
     cut = [f"{left_out} of {total} transcript entries"] if left_out else []
     if texts := sum(piece.cuts for piece in (*first, *last)):
         cut.append(f"the middle of {texts} long {'text' if texts == 1 else 'texts'} in the transcript")
     return Block(label="transcript", pieces=tuple(pieces)), cut
 
 
-def _numbered(pieces: Iterable[Piece], start: int) -> Iterator[Piece]:
+def _numbered(pieces: Iterable[BlockPart], start: int) -> Iterator[BlockPart]:
     for number, piece in enumerate(pieces, start=start):
-        yield Piece(title=f"entry {number}: {piece.title}", text=piece.text)
+        yield BlockPart(title=f"entry {number}: {piece.title}", text=piece.text)
 
 
-def _piece(title: str, text: str, telltale: Telltale = Telltale.NOWHERE) -> Piece:
+def _piece(title: str, text: str, telltale: ModelMention = ModelMention.NOWHERE) -> BlockPart:
     kept, cuts = _shorten(text, PIECE_CHARS)
-    return Piece(title=title, text=kept, cuts=cuts, telltale=telltale)
+    return BlockPart(title=title, text=kept, cuts=cuts, telltale=telltale)
 
 
 def _text(parts: Iterable[Mapping[str, object]]) -> str:
@@ -305,7 +305,7 @@ def _text(parts: Iterable[Mapping[str, object]]) -> str:
     )
 
 
-def _call(part: Mapping[str, object]) -> Piece:
+def _call(part: Mapping[str, object]) -> BlockPart:
     title = f"call of the tool {one_line(part.get('name'))}"
     arguments = part.get("arguments")
     if not isinstance(arguments, dict):
@@ -321,7 +321,7 @@ def _call(part: Mapping[str, object]) -> Piece:
         lines.append(f"{one_line(key)}: {text}")
         cuts += was_cut
         room -= len(lines[-1])
-    return Piece(title=title, text="\n".join(lines), cuts=cuts)
+    return BlockPart(title=title, text="\n".join(lines), cuts=cuts)
 
 
 def _string(value: object) -> str:
@@ -353,16 +353,18 @@ def view_files(files: Sequence[FileView]) -> tuple[list[Block], list[str]]:
     phrases that say what was cut.
     """
     ordered = sorted(files, key=lambda file: (file.rank, file.path.count("/"), file.path))
-    blocks = [Block(label="list of files in the workspace", pieces=(Piece(title="", text=_listing(ordered)),))]
+    blocks = [Block(label="list of files in the workspace", pieces=(BlockPart(title="", text=_listing(ordered)),))]
     cut = [f"{len(ordered) - FILE_NAMES} of {len(ordered)} file names"] if len(ordered) > FILE_NAMES else []
     texts = [(file, file.text) for file in ordered[:FILE_NAMES] if file.text]
     shortened: list[str] = []
     for (file, text), share in zip(texts, _shares([(file.rank, len(text)) for file, text in texts]), strict=True):
         shown = text[:share]
         seen_bytes = len(shown.encode("utf-8", "replace"))
-        pieces = [Piece(title="", text=shown)]
+        pieces = [BlockPart(title="", text=shown)]
         if len(shown) < len(text) or seen_bytes < file.size:  # `text` may be only the beginning
-            pieces.append(Piece(title=f"[… {max(0, file.size - seen_bytes)} bytes of the file left out …]", text=""))
+            pieces.append(
+                BlockPart(title=f"[… {max(0, file.size - seen_bytes)} bytes of the file left out …]", text="")
+            )
         if shown:
             blocks.append(Block(label=f"file {one_line(file.path)} ({_origin(file)})", pieces=tuple(pieces)))
             if len(pieces) > 1:

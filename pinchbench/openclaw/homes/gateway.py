@@ -16,15 +16,15 @@ import anyio
 from anyio import Event, Lock, create_task_group, fail_after, move_on_after, to_thread
 
 from pinchbench.errors import GatewayError
-from pinchbench.files.tree_copy import Mold
+from pinchbench.files.tree_copy import DirectoryTemplate
 from pinchbench.openclaw.command import agent_id as make_agent_id
-from pinchbench.openclaw.homes.gateway_config import SILENCE, Pointing, gateway_config, with_agents
+from pinchbench.openclaw.homes.gateway_config import SILENCE, AgentBinding, gateway_config, with_agents
 from pinchbench.openclaw.homes.gateway_log import GatewayLog
 from pinchbench.openclaw.homes.private import LOG, agent_entry, copy_home, later_place, write_private
 from pinchbench.process.follow import Follower
 from pinchbench.process.leftovers import end_within
 from pinchbench.process.lines import LineSplitter
-from pinchbench.process.supervise import Leave, Leftover, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.process.supervise import Leftover, Limits, ProcessEnd, ProcessSpec, StopSignal, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -89,9 +89,9 @@ class Gateway:
         self._home = home
         self._marker = marker
         self._tell = tell
-        self._own = Leave()
-        self._agents: dict[str, Pointing] = {}  # as in the running gateway
-        self._wanted: dict[str, Pointing | None] = {}  # pending changes; None removes the agent
+        self._own = StopSignal()
+        self._agents: dict[str, AgentBinding] = {}  # as in the running gateway
+        self._wanted: dict[str, AgentBinding | None] = {}  # pending changes; None removes the agent
         self._config: Json = {}  # as written before its start, with the template's agent
         self._numbers = 0
         self._lock = Lock()
@@ -138,7 +138,7 @@ class Gateway:
             said = await self._last_words()
             raise GatewayError(self._gone or f"OpenClaw's gateway did not come up within {READY_LIMIT_S:.0f} s: {said}")
 
-    async def point(self, agent: str, pointing: Pointing, *, instead_of: str | None = None) -> None:
+    async def point(self, agent: str, binding: AgentBinding, *, instead_of: str | None = None) -> None:
         """Set the workspace and model of `agent`, and remove the agent `instead_of`.
 
         Returns when the gateway has applied the change. Concurrent changes are combined into one. Raises GatewayError
@@ -146,13 +146,13 @@ class Gateway:
         """
         while True:
             await self.ready()
-            self._wanted[agent] = pointing
+            self._wanted[agent] = binding
             if instead_of is not None:
                 self._wanted[instead_of] = None
             async with self._lock:
                 if self._gone or not self._serves.is_set():
                     continue  # it ended while another slot's changes were applied
-                if self._agents.get(agent) != pointing:
+                if self._agents.get(agent) != binding:
                     await self._apply()
                 return
 
@@ -177,7 +177,7 @@ class Gateway:
         self._agents = agents
         self._wanted = {name: one for name, one in self._wanted.items() if wanted.get(name, self) is not one}
 
-    def _write_agents(self, agents: Mapping[str, Pointing]) -> None:
+    def _write_agents(self, agents: Mapping[str, AgentBinding]) -> None:
         """Write the config with these agents, based on our own copy: any agent can change the file."""
         config = with_agents(self._config, self._home.agent_id, agents, self._home.state_dir)
         path = self._home.state_dir / "openclaw.json"
@@ -187,7 +187,7 @@ class Gateway:
 
     def _renew(self) -> None:
         """Recreate the state, with a new port and a new token."""
-        path, config = copy_home(Mold(self._template.root), self._home.root)
+        path, config = copy_home(DirectoryTemplate(self._template.root), self._home.root)
         agent_entry(config, self._home.agent_id)
         self._port = free_port()
         self._config = gateway_config(
@@ -201,20 +201,20 @@ class Gateway:
         write_private(path, json.dumps(self._config))
         self._records = GatewayLog(self._home.root / LOG)
 
-    async def run(self, leave: Leave) -> None:
+    async def run(self, stop_signal: StopSignal) -> None:
         """Run the gateway until `close` is called, and restart it at most `RESTARTS` times if it ends by itself.
 
-        On return, and also on cancellation, all its processes are dead. Setting `leave.stop` wakes all waiting callers,
-        while turns that are already running continue; `leave.hurry` cuts its grace short when it ends.
+        On return, and also on cancellation, all its processes are dead. Setting `stop_signal.stop` wakes all waiting callers,
+        while turns that are already running continue; `stop_signal.hurry` cuts its grace short when it ends.
         """
-        self._own.hurry = leave.hurry
+        self._own.hurry = stop_signal.hurry
         try:
             async with create_task_group() as group:
-                group.start_soon(self._give_up, leave.stop)
+                group.start_soon(self._give_up, stop_signal.stop)
                 first = self._home.root
                 for start in range(1 + RESTARTS):
                     end = await self._run_once()
-                    if self._own.stop.is_set() or leave.stop.is_set():
+                    if self._own.stop.is_set() or stop_signal.stop.is_set():
                         break
                     how = f"(exit code {end.exit_code}): {await self._last_words()}"
                     if start == RESTARTS:
@@ -259,7 +259,7 @@ class Gateway:
         async with create_task_group() as group:
             group.start_soon(self._await_ready, self._serves)
             group.start_soon(self._read_log)
-            end = await supervise(spec, timeout_s=math.inf, leave=self._own)
+            end = await supervise(spec, timeout_s=math.inf, stop_signal=self._own)
             group.cancel_scope.cancel()
         if self._serves.is_set():  # otherwise callers wait for this event, until the restart
             self._serves = Event()
@@ -339,8 +339,8 @@ class GatewayHome:
 
         Raises GatewayError if the gateway has ended permanently or does not apply the change.
         """
-        pointing = Pointing(workspace=workspace, model=self.model)
-        await self.gateway.point(self.agent_id, pointing, instead_of=self._before)
+        binding = AgentBinding(workspace=workspace, model=self.model)
+        await self.gateway.point(self.agent_id, binding, instead_of=self._before)
         self._before = None
 
     async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:

@@ -22,7 +22,7 @@ SILENCE = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pointing:
+class AgentBinding:
     """The workspace and the model of an agent."""
 
     workspace: Path
@@ -84,7 +84,7 @@ def brings_services(config: Json) -> bool:
     return isinstance(plugins, dict) and bool(plugins)
 
 
-def with_agents(config: Json, base_id: str, agents: Mapping[str, Pointing], state: Path) -> Json:
+def with_agents(config: Json, base_id: str, agents: Mapping[str, AgentBinding], state: Path) -> Json:
     """Return the config with these agents, made from its agent `base_id`, which is removed if it isn't one of them.
 
     The agents are stored as the release does: in `agents.entries` by id, or in `agents.list`.

@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
 from pinchbench.files.folders import overwrite_file
-from pinchbench.files.tree_copy import Mold
+from pinchbench.files.tree_copy import DirectoryTemplate
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.homes.added_agents import AddedCache, added_sections
 from pinchbench.openclaw.homes.credentials import Json, UserState, merge
@@ -96,7 +96,7 @@ class PrivateHome:
     openclaw: OpenClaw
     base_env: Mapping[str, str]
     provider: tuple[str, Json] | None = None
-    template: Mold | None = None
+    template: DirectoryTemplate | None = None
 
     @property
     def state_dir(self) -> Path:
@@ -151,7 +151,7 @@ class PrivateHome:
         overwrite_file(path, BytesIO(json.dumps(config).encode()))  # keeps the permissions of the template's file
 
 
-def copy_home(template: Mold, root: Path) -> tuple[Path, Json]:
+def copy_home(template: DirectoryTemplate, root: Path) -> tuple[Path, Json]:
     """Replace `root` with a copy of a template; return the path of its config and the content to write to it. Blocks.
 
     Until the caller writes that content, the config file still refers to the template's folder. Raises OSError if
@@ -386,5 +386,5 @@ def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None =
         openclaw=template.openclaw,
         base_env=template.base_env,
         provider=provider,
-        template=Mold(template.root),
+        template=DirectoryTemplate(template.root),
     )

@@ -38,7 +38,7 @@ REFERENCE = re.compile(r"\$\{(\w+)\}|^\$(\w+)$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Needed:
+class HomeInput:
     """The input of a private home: an environment, and the provider's part of the user's OpenClaw state."""
 
     env: Mapping[str, str]
@@ -53,7 +53,7 @@ def needed_for(
     catalogue: Catalogue,
     own_endpoint: bool = False,
     passed: tuple[str, ...] = (),
-) -> Needed:
+) -> HomeInput:
     """Select what a model needs, and the variables that the user listed in `passed`.
 
     With `own_endpoint`, the run configures the endpoint and its key, so the user's settings and logins of the provider
@@ -82,7 +82,7 @@ def needed_for(
     def is_needed(name: str) -> bool:
         return name in PASSED or name.startswith("LC_") or name in passed or is_credential(name)
 
-    return Needed(
+    return HomeInput(
         env={name: value for name, value in env.items() if is_needed(name) and not _is_ours(name)},
         user=UserState(
             config=_with_env(user.config.get("env"), kept.config, is_credential),

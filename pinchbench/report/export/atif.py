@@ -186,7 +186,7 @@ def _trial(run: PastRun, outcome: Outcome) -> Document:
         "attempts": len(run.attempts[outcome.key].ended),
         "status": outcome.status.value,
         "reason": outcome.reason.value,
-        "counts": outcome.reason.counts,
+        "counts": outcome.reason.is_valid,
         "score": run.score(outcome.key),
         "left_out": left_out(run, outcome),
         "breakdown": grade.breakdown if grade is not None and run.score(outcome.key) is not None else None,

@@ -124,6 +124,6 @@ def left_out(run: PastRun, outcome: Outcome) -> str | None:
     """Return why a trial has no score: `infrastructure`, `interrupted`, `prerequisite_missing`, `not_graded`, or its grade's reason."""
     if run.score(outcome.key) is not None:
         return None
-    if not outcome.reason.counts:
+    if not outcome.reason.is_valid:
         return outcome.reason.ending.value
     return ungraded_of(run.grades.get(outcome.key))

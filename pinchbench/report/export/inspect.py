@@ -203,7 +203,7 @@ def _results(run: PastRun) -> Document:
     return {
         "total_samples": len(run.facts.plan),
         "completed_samples": sum(
-            run.attempts[key].counting.reason.counts for key in run.facts.keys if key in run.attempts
+            run.attempts[key].counting.reason.is_valid for key in run.facts.keys if key in run.attempts
         ),
         "scores": [_metrics(run, scorer) for scorer in _scorers(run)],
         "headline": headline if any(_by_task(run, FINAL).values()) else None,

@@ -40,7 +40,7 @@ def part_score(run: PastRun, key: TrialKey, scorer: str) -> float | None:
     attempts, grade = run.attempts.get(key), run.grades.get(key)
     if scorer == FINAL:
         return run.score(key)
-    if attempts is None or grade is None or not attempts.counting.reason.counts:
+    if attempts is None or grade is None or not attempts.counting.reason.is_valid:
         return None
     part = grade.check if scorer == CHECK else grade.judge
     return part.score if part is not None and part.score is not None and 0.0 <= part.score <= 1.0 else None
@@ -85,7 +85,7 @@ def sample(run: PastRun, outcome: Outcome, messages: Sequence[Message], scorers:
         "total_time": outcome.setup_s + outcome.execution_time_s,
         "working_time": outcome.execution_time_s,
         "uuid": stable_id("sample", *identity),
-        "error": _error(outcome) if not outcome.reason.counts else None,
+        "error": _error(outcome) if not outcome.reason.is_valid else None,
         "error_retries": [_error(one) for one in run.attempts[key].outcomes if one is not outcome] or None,
         "limit": {"type": "time", "limit": outcome.timeout_s, "reason": outcome.note or None} if timed_out else None,
         "turn_count": len(answers),
@@ -217,7 +217,7 @@ def _metadata(run: PastRun, outcome: Outcome) -> Document:
         "grading_type": task.grading_type.value if task is not None else None,
         "status": outcome.status.value,
         "reason": outcome.reason.value,
-        "counts": outcome.reason.counts,
+        "counts": outcome.reason.is_valid,
         "left_out": left_out(run, outcome),
         "attempt": outcome.attempt,
         "attempts": len(run.attempts[outcome.key].ended),

@@ -219,7 +219,7 @@ def _told(one: Outcome, score: float | None) -> Json:
         "reason": one.reason.value,
         "attempt": one.attempt,
         "score": score,
-        "counts": one.reason.counts,
+        "counts": one.reason.is_valid,
         "tokens": one.usage.total_tokens,
         "cost_usd": one.usage.known_cost_usd,
         "cpu_s": one.cpu_s,

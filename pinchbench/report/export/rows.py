@@ -226,7 +226,7 @@ def _outcome_cells(one: Outcome) -> Row:
         "digest": plain(one.digest),
         "status": one.status.value,
         "reason": one.reason.value,
-        "counts": one.reason.counts,
+        "counts": one.reason.is_valid,
         "attempt": _whole(one.attempt),
         "timed_out": one.timed_out,
         "exit_code": None if one.exit_code is None else _whole(one.exit_code),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.axes import Axes
 
-    from pinchbench.results.compare.comparison import Comparison, PairedSide
+    from pinchbench.results.compare.comparison import Comparison, PairedSample
 
 WIDE, NARROW = 1110.0, 330.0  # pixels, as in the report's drawings
 ROW, TASK_ROW = 27.0, 17.0
@@ -142,7 +142,7 @@ def _table_rows(comparison: Comparison) -> list[dict[str, object]]:
     ]
 
 
-def _sides(a: PairedSide, b: PairedSide) -> dict[str, object]:
+def _sides(a: PairedSample, b: PairedSample) -> dict[str, object]:
     return {
         "a": a.score.mean,
         "b": b.score.mean,

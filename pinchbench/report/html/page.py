@@ -25,7 +25,7 @@ from pinchbench.report.html.plots import (
 from pinchbench.report.html.rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.safe import safe_line, script_json
 from pinchbench.report.html.timeline import Kind, timeline
-from pinchbench.report.html.trial_page import STDERR_BYTES, Place, fair_share, size_of, transcript_of, trial_json
+from pinchbench.report.html.trial_page import STDERR_BYTES, TrialAnchor, fair_share, size_of, transcript_of, trial_json
 from pinchbench.report.text import duration, exact_price, many
 from pinchbench.results.statistics import ROUNDING
 
@@ -140,11 +140,11 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
             yield place.anchor, Markup(told)  # noqa: S704
 
 
-def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, Place]]:
+def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, TrialAnchor]]:
     keys = ended_trials(run)
     anchors = ["", *(anchor_of(prefix, key) for key in keys), ""]
     for number, key in enumerate(keys, start=1):
-        yield key, Place(anchor=anchors[number], before=anchors[number - 1], after=anchors[number + 1])
+        yield key, TrialAnchor(anchor=anchors[number], before=anchors[number - 1], after=anchors[number + 1])
 
 
 def _bars(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
@@ -219,7 +219,7 @@ def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
 
 
 def _kind(run: PastRun, one: Outcome, grade: Grade | None) -> Kind:
-    if not one.reason.counts:
+    if not one.reason.is_valid:
         return Kind.LEFT_OUT
     score = grade.score if grade is not None else None
     is_low = score is not None and score < run.pass_threshold - ROUNDING
@@ -279,7 +279,7 @@ def _left_out(run: PastRun) -> Iterator[str]:
     left = run.data.left_out
     reasons = Counter[str]()
     for one in run.outcomes:
-        if not one.reason.counts:
+        if not one.reason.is_valid:
             caused = " (possibly caused by the agent)" if one.key in run.caused_by_agent else ""
             reasons[f"{one.reason.value}{caused}"] += 1
         elif run.score(one.key) is None:

@@ -149,7 +149,7 @@ def _trial(run: PastRun, prefix: str, key: TrialKey) -> TrialRow:
 
 
 def _state(run: PastRun, one: Outcome, score: float | None) -> str:
-    if not one.reason.counts:
+    if not one.reason.is_valid:
         return "left_out"
     if score is None:
         return "ungraded"
@@ -158,7 +158,7 @@ def _state(run: PastRun, one: Outcome, score: float | None) -> str:
 
 def _reason(one: Outcome, grade: Grade | None, score: float | None) -> str:
     """Return the outcome, and why there is no score where one is expected."""
-    if not one.reason.counts or score is not None:
+    if not one.reason.is_valid or score is not None:
         return one.reason.value
     if grade is None:
         return f"{one.reason.value}, not graded yet"
@@ -168,6 +168,6 @@ def _reason(one: Outcome, grade: Grade | None, score: float | None) -> str:
 def _note(one: Outcome, grade: Grade | None, score: float | None) -> str:
     if one.note:
         return safe_line(one.note, 300)
-    if one.reason.counts and score is None and grade is not None and grade.notes:
+    if one.reason.is_valid and score is None and grade is not None and grade.notes:
         return safe_line(grade.notes[0], 300)
     return ""

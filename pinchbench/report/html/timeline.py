@@ -47,7 +47,7 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cut:
+class IdleGap:
     """An idle time of the whole run: its position on the axis, and its duration in seconds."""
 
     at: float
@@ -60,7 +60,7 @@ class Timeline:
     """The attempts by slot in the order of time. `length_s` is the axis's length; the other durations are sums over slots."""
 
     lanes: Mapping[int, tuple[Span, ...]]
-    cuts: tuple[Cut, ...]
+    cuts: tuple[IdleGap, ...]
     length_s: float
     agent_s: float
     setup_s: float
@@ -132,7 +132,9 @@ def _span(one: Outcome, kind: Kind, on_axis: Callable[[float], float], grade: Gr
     )
 
 
-def _axis(spans: Sequence[tuple[float, float]], resumed: Sequence[float]) -> tuple[Callable[[float], float], list[Cut]]:
+def _axis(
+    spans: Sequence[tuple[float, float]], resumed: Sequence[float]
+) -> tuple[Callable[[float], float], list[IdleGap]]:
     """Map times of day to the axis, which starts with the first span and shortens pauses and long idle times."""
     ordered = sorted(spans)
     first = until = ordered[0][0]
@@ -153,4 +155,4 @@ def _axis(spans: Sequence[tuple[float, float]], resumed: Sequence[float]) -> tup
                 lost += (at - start) * (1 - kept_s / (end - start))
         return at - first - lost
 
-    return on_axis, [Cut(at=on_axis(start), until=on_axis(end), rest_s=end - start) for start, end in rests]
+    return on_axis, [IdleGap(at=on_axis(start), until=on_axis(end), rest_s=end - start) for start, end in rests]

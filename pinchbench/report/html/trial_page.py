@@ -33,7 +33,7 @@ Json = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class TrialAnchor:
     """A trial's position in the page: its anchor, and the anchors of its neighbours (empty if there are none)."""
 
     anchor: str
@@ -67,7 +67,7 @@ def size_of(path: Path) -> int:
 def trial_json(
     run: PastRun,
     key: TrialKey,
-    place: Place,
+    place: TrialAnchor,
     grades: Mapping[tuple[TrialKey, int], Grade],
     *,
     most_bytes: int,
@@ -193,7 +193,7 @@ def _attempt(run: PastRun, one: Outcome, is_counting: bool) -> Json:
     return {
         "number": one.attempt,
         "reason": one.reason.value,
-        "counts": one.reason.counts,
+        "counts": one.reason.is_valid,
         "chosen": is_counting,
         "time": duration(one.execution_time_s),
         "cost": exact_price(one.usage.known_cost_usd),

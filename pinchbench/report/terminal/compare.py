@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pinchbench.report.terminal.columns import Cell, Column, aligned
 from pinchbench.report.text import amount, duration, exact_price, many, plain
-from pinchbench.results.compare.comparison import Verdict
+from pinchbench.results.compare.comparison import Conclusion
 from pinchbench.results.compare.paired_test import FEWEST_TASKS
 from pinchbench.results.compare.verdict import UNPAIRED, notes, outlook, ratio, signed, told, told_p, verdict, warnings
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.results.compare.comparison import Comparison, PairedSide, PairedTask
+    from pinchbench.results.compare.comparison import Comparison, PairedSample, PairedTask
     from pinchbench.results.compare.paired_test import Difference
-    from pinchbench.results.compare.samples import LeftOut, Side
+    from pinchbench.results.compare.samples import LeftOut, Sample
     from pinchbench.results.statistics import Estimate
 
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
 MOST_NAMED = 12  # task ids on one line
 MIN_NAME = 8  # columns of a name on a narrow terminal
-STYLES = {Verdict.A_BETTER: "bold", Verdict.B_BETTER: "bold", Verdict.NOTHING_PAIRED: "bold yellow"}
+STYLES = {Conclusion.A_BETTER: "bold", Conclusion.B_BETTER: "bold", Conclusion.NOTHING_PAIRED: "bold yellow"}
 
 
 def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
@@ -76,7 +76,7 @@ def _print_differences(console: Console, comparison: Comparison) -> None:
         _say(console, f"{more} more {differ} by less; --json and --html have all.", style="dim")
 
 
-def side_told(side: Side) -> str:
+def side_told(side: Sample) -> str:
     """Describe a side and its runs."""
     if len(side.runs) > 1:
         return f"{side.label}: {many(len(side.runs), 'run')} pooled ({', '.join(side.runs)})"
@@ -188,7 +188,7 @@ def _scores_table(comparison: Comparison) -> Lines:
     return columns, [whole, *rows]
 
 
-def _means(difference: Difference, a: PairedSide, b: PairedSide) -> tuple[str, str, str, str]:
+def _means(difference: Difference, a: PairedSample, b: PairedSample) -> tuple[str, str, str, str]:
     return str(difference.tasks), _mean(a.score), _mean(b.score), told(difference)
 
 
@@ -196,7 +196,7 @@ def _mean(score: Estimate) -> str:
     return "–" if score.mean is None else f"{score.mean:.3f}"
 
 
-def _numbers_left_out(a: PairedSide, b: PairedSide) -> str:
+def _numbers_left_out(a: PairedSample, b: PairedSample) -> str:
     if not a.left_out and not b.left_out:
         return "–"
     return "; ".join(str(side.left_out.total) for side in (a, b))

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pinchbench.report.terminal.columns import Cell, Column, aligned
 from pinchbench.report.text import duration, many, plain, price
-from pinchbench.results.run_list import Listed, State
+from pinchbench.results.run_list import RunEntry, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ COLUMNS = (
 )
 
 
-def print_history(console: Console, runs: Sequence[Listed], *, timezone: tzinfo | None = None) -> None:
+def print_history(console: Console, runs: Sequence[RunEntry], *, timezone: tzinfo | None = None) -> None:
     """Print one line per run, in the given order; for one that can't be read, the reason.
 
     `timezone` is that of the dates; None means the machine's own.
@@ -51,11 +51,11 @@ def print_history(console: Console, runs: Sequence[Listed], *, timezone: tzinfo 
     console.print(Text("\n").join(shown), soft_wrap=True, no_wrap=True)
 
 
-def _unreadable(run: Listed) -> Text:
+def _unreadable(run: RunEntry) -> Text:
     return Text.assemble(f"{plain(run.run)}  ", ("can't be read", "red"), f": {plain(run.problem)}")
 
 
-def _cells(run: Listed, timezone: tzinfo | None) -> list[Cell]:
+def _cells(run: RunEntry, timezone: tzinfo | None) -> list[Cell]:
     score = run.score
     texts = (
         plain(run.run_id),
@@ -82,7 +82,7 @@ def date(at: float, timezone: tzinfo | None = None) -> str:
         return "–"
 
 
-def legend(runs: Sequence[Listed]) -> str:
+def legend(runs: Sequence[RunEntry]) -> str:
     """Explain the columns of trials where they differ, and the problems of runs; empty if there is nothing to explain."""
     lines = []
     if any(run.without_score for run in runs):

@@ -30,7 +30,7 @@ from pinchbench.events import (
 )
 from pinchbench.report.terminal.eta import forecast
 from pinchbench.report.terminal.lines import grade_text, labelled, outcome_text
-from pinchbench.report.terminal.progress import Board, pace_text
+from pinchbench.report.terminal.progress import RunProgress, pace_text
 from pinchbench.report.terminal.screen import BETWEEN, Size, screen_rows, totals_parts
 from pinchbench.report.text import duration, many, plain
 
@@ -87,7 +87,7 @@ class LiveView:
         self._draws = console.is_terminal if draws is None else draws
         self._quiet = quiet
         self._left_out = 0
-        self._board = Board()
+        self._board = RunProgress()
         self._forecast: Forecast | None = None
         self._live: Live | None = None
         self._drawn: list[Text] = []  # the rows on the screen
@@ -209,8 +209,8 @@ class LiveView:
         self._redraw(live)
 
     def _take(self, event: Event) -> None:
-        board = self._board
-        board.take(event, anyio.current_time())
+        run_progress = self._board
+        run_progress.take(event, anyio.current_time())
         match event:
             case RunBegan() | RegradeBegan():
                 self._begin(event)
@@ -220,7 +220,7 @@ class LiveView:
                 self._line(Text(f"{plain(str(event.key))} {event.stream}: {plain(event.text)}", style="dim"))
             case TrialEnded():
                 self._line(outcome_text(event.outcome, retried=event.retried))
-                waiting = board.counts.waiting if not board.slots and not board.ahead else 0
+                waiting = run_progress.counts.waiting if not run_progress.slots and not run_progress.ahead else 0
                 if waiting > 1:
                     self._line(labelled("", f"all agents have ended; {waiting} trials are still being graded"))
             case TrialGraded():

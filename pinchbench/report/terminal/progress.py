@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.events import (
+    GradedBefore,
     PaceChanged,
     RegradeBegan,
     RunBegan,
     RunEnded,
     SetUpStep,
-    Tally,
     TrialActivity,
     TrialBegan,
     TrialEnded,
@@ -77,7 +77,7 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Board:
+class RunProgress:
     """The state of a run. Times are on the clock whose value `take` is given, in seconds."""
 
     step: str = ""  # of the set-up
@@ -97,7 +97,7 @@ class Board:
     retries: int = 0
     usage: Usage = field(default_factory=Usage)  # of agents that have ended
     judge_usage: Usage = field(default_factory=Usage)
-    earlier: Tally = field(default_factory=Tally)  # grades from before the view was started
+    earlier: GradedBefore = field(default_factory=GradedBefore)  # grades from before the view was started
     slots: dict[int, Slot] = field(default_factory=dict)
     ahead: dict[TrialKey, Waiting] = field(default_factory=dict)
     planned: dict[TrialKey, Waiting] = field(default_factory=dict)
@@ -202,7 +202,7 @@ class Board:
                 key=outcome.key,
                 label=outcome.reason.value,
                 text=": ".join(filter(None, (again, outcome.note))),
-                is_ours=not outcome.reason.counts,
+                is_ours=not outcome.reason.is_valid,
             )
 
     def _time(self, outcome: Outcome) -> None:
@@ -233,7 +233,7 @@ class Board:
             return
         self.grades[which] = grade
         outcome = self.ended.get(grade.key)
-        if outcome is not None and (outcome.attempt != grade.attempt or not outcome.reason.counts):
+        if outcome is not None and (outcome.attempt != grade.attempt or not outcome.reason.is_valid):
             return
         if grade.ungraded is Ungraded.NO_JUDGE:
             return  # the run warned about these: many of them would hide the others
@@ -272,7 +272,7 @@ class Board:
                 number["interrupted"] += 1
             elif outcome.reason is Reason.PREREQUISITE_MISSING:
                 number["missing"] += 1
-            elif not outcome.reason.counts:
+            elif not outcome.reason.is_valid:
                 number["infrastructure"] += 1
             elif grade is None:
                 number["waiting"] += 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model import TrialKey
     from pinchbench.report.terminal.eta import Forecast
-    from pinchbench.report.terminal.progress import Board, Failure, Slot
+    from pinchbench.report.terminal.progress import Failure, RunProgress, Slot
 
 SHOWN_FAILURES = 5
 KEPT_FAILURES = 2  # rows for them even if there are more slots than rows
@@ -41,56 +41,58 @@ class Size:
     height: int
 
 
-def screen_rows(board: Board, forecast: Forecast | None, now: float, size: Size, *, quiet: str = "") -> list[Text]:
+def screen_rows(
+    run_progress: RunProgress, forecast: Forecast | None, now: float, size: Size, *, quiet: str = ""
+) -> list[Text]:
     """Return what is drawn, from the top, one row each, fewer than the terminal has.
 
     `quiet` is shown for an agent that has had no output yet.
     """
     width = max(1, size.width - SPARE_COLUMNS)
     most = max(1, size.height - 1)
-    totals = list(_packed(totals_parts(board, forecast, now), max(1, size.width - ECHO_COLUMNS)))[:most]
+    totals = list(_packed(totals_parts(run_progress, forecast, now), max(1, size.width - ECHO_COLUMNS)))[:most]
     left = most - len(totals)
-    failures = list(board.failures.values())[-SHOWN_FAILURES:]
+    failures = list(run_progress.failures.values())[-SHOWN_FAILURES:]
     for_slots = max(left - min(KEPT_FAILURES, len(failures)), min(left, 1))
-    slots = list(_slot_rows(board, now, width, most=for_slots, quiet=quiet))
+    slots = list(_slot_rows(run_progress, now, width, most=for_slots, quiet=quiet))
     left -= len(slots)
     shown = failures[-left:] if left > 0 else []
     rows = [*slots, *map(_failure_row, shown), *(Text(line) for line in totals)]
-    rows[-1].stylize("bold" if board.has_ended else "")
+    rows[-1].stylize("bold" if run_progress.has_ended else "")
     for row in rows:
         row.truncate(width, overflow="ellipsis")
         row.no_wrap, row.overflow = True, "ellipsis"
     return rows
 
 
-def totals_parts(board: Board, forecast: Forecast | None, now: float) -> Iterator[str]:
+def totals_parts(run_progress: RunProgress, forecast: Forecast | None, now: float) -> Iterator[str]:
     """Yield the state of the run in parts, for any separator."""
-    if board.began is None:
-        yield f"getting ready: {board.step}" if board.step else "getting ready"
-        if board.set_up_since is not None:
-            yield duration(now - board.set_up_since)
+    if run_progress.began is None:
+        yield f"getting ready: {run_progress.step}" if run_progress.step else "getting ready"
+        if run_progress.set_up_since is not None:
+            yield duration(now - run_progress.set_up_since)
         return
-    if board.only_grades:
-        scores = [one.score for one in board.regraded.values() if one.score is not None]
-        yield f"{len(board.regraded)} of {board.trials} graded again"
+    if run_progress.only_grades:
+        scores = [one.score for one in run_progress.regraded.values() if one.score is not None]
+        yield f"{len(run_progress.regraded)} of {run_progress.trials} graded again"
         if scores:
             yield _mean(sum(scores) / len(scores), len(scores))
         return
-    if board.pace:
-        yield board.pace
-    yield from _count_parts(board)
-    yield _tokens_part(board)
-    yield from _cost_parts(board)
-    yield _time_part(board, max(0.0, now - board.began))
-    if (board.slots or board.ahead) and not board.has_ended:
+    if run_progress.pace:
+        yield run_progress.pace
+    yield from _count_parts(run_progress)
+    yield _tokens_part(run_progress)
+    yield from _cost_parts(run_progress)
+    yield _time_part(run_progress, max(0.0, now - run_progress.began))
+    if (run_progress.slots or run_progress.ahead) and not run_progress.has_ended:
         # a forecast made before the run was paused or stopped is no longer valid
-        yield NO_FORECAST if forecast is None or not board.limit else time_left(forecast)
+        yield NO_FORECAST if forecast is None or not run_progress.limit else time_left(forecast)
 
 
-def _count_parts(board: Board) -> Iterator[str]:
-    counts = board.counts
-    before = f" ({board.before} of them before)" if board.before else ""
-    yield f"{counts.done} of {board.trials} done{before}"
+def _count_parts(run_progress: RunProgress) -> Iterator[str]:
+    counts = run_progress.counts
+    before = f" ({run_progress.before} of them before)" if run_progress.before else ""
+    yield f"{counts.done} of {run_progress.trials} done{before}"
     yield f"{counts.passed} passed"
     yield f"{counts.failed} failed"
     others = {
@@ -99,38 +101,38 @@ def _count_parts(board: Board) -> Iterator[str]:
         "being graded": counts.waiting,
         "prerequisite missing": counts.missing,
         "interrupted": counts.interrupted,
-        "retried": board.retries,
+        "retried": run_progress.retries,
     }
     yield from (f"{number} {words}" for words, number in others.items() if number)
     if counts.mean is not None:
         yield _mean(counts.mean, counts.scores)
 
 
-def _tokens_part(board: Board) -> str:
+def _tokens_part(run_progress: RunProgress) -> str:
     """Format what the agents have used; with a limit, which is for everything, including the judge's part."""
-    tokens = board.agents_usage.total_tokens
-    if board.max_tokens is None:
+    tokens = run_progress.agents_usage.total_tokens
+    if run_progress.max_tokens is None:
         return f"{amount(tokens)} tokens"
-    return f"{amount(tokens + board.judge_usage.total_tokens)} of {amount(board.max_tokens)} tokens"
+    return f"{amount(tokens + run_progress.judge_usage.total_tokens)} of {amount(run_progress.max_tokens)} tokens"
 
 
-def _cost_parts(board: Board) -> Iterator[str]:
+def _cost_parts(run_progress: RunProgress) -> Iterator[str]:
     """Yield the cost in the same way."""
-    agents_usd, judge_usd = board.agents_usage.known_cost_usd, board.judge_usage.cost_usd
+    agents_usd, judge_usd = run_progress.agents_usage.known_cost_usd, run_progress.judge_usage.cost_usd
     if agents_usd is None:
         yield "cost unknown"
-    elif board.max_cost_usd is None:
+    elif run_progress.max_cost_usd is None:
         yield f"${agents_usd:.4f}"
     else:
-        yield f"${agents_usd + judge_usd:.4f} of ${board.max_cost_usd:.2f}"
+        yield f"${agents_usd + judge_usd:.4f} of ${run_progress.max_cost_usd:.2f}"
     if judge_usd:
-        yield f"judge ${judge_usd:.4f}{'' if board.max_cost_usd is None else ' of it'}"
+        yield f"judge ${judge_usd:.4f}{'' if run_progress.max_cost_usd is None else ' of it'}"
 
 
-def _time_part(board: Board, elapsed_s: float) -> str:
+def _time_part(run_progress: RunProgress, elapsed_s: float) -> str:
     """Format how long this session has taken, with its limit if there is one."""
-    limit = "" if board.max_hours is None else f" of {duration(board.max_hours * HOUR_S)}"
-    return f"{duration(elapsed_s)}{limit}{' since it was resumed' if board.before else ''}"
+    limit = "" if run_progress.max_hours is None else f" of {duration(run_progress.max_hours * HOUR_S)}"
+    return f"{duration(elapsed_s)}{limit}{' since it was resumed' if run_progress.before else ''}"
 
 
 def _mean(mean: float, number: int) -> str:
@@ -168,8 +170,8 @@ def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
         yield row
 
 
-def _slot_rows(board: Board, now: float, width: int, *, most: int, quiet: str) -> Iterator[Text]:
-    slots = sorted(board.slots.items())
+def _slot_rows(run_progress: RunProgress, now: float, width: int, *, most: int, quiet: str) -> Iterator[Text]:
+    slots = sorted(run_progress.slots.items())
     if len(slots) > most:
         shown = max(0, most - 1)
         hidden = len(slots) - shown

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pinchbench.results.compare.paired_test import ALPHA, Difference, Needed, Pair, difference_of, holm, needed
+from pinchbench.results.compare.paired_test import ALPHA, Difference, Pair, RequiredSamples, difference_of, holm, needed
 from pinchbench.results.compare.samples import LeftOut, Spent
 from pinchbench.results.statistics import ROUNDING, SEED, Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pinchbench.results.compare.samples import Side, TaskTrials
+    from pinchbench.results.compare.samples import Sample, TaskTrials
 
 
 class Unpaired(StrEnum):
@@ -28,7 +28,7 @@ class Unpaired(StrEnum):
     NO_SCORE = "no_score"
 
 
-class Verdict(StrEnum):
+class Conclusion(StrEnum):
     """The conclusion that the data support."""
 
     A_BETTER = "a_better"
@@ -39,7 +39,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PairedSide:
+class PairedSample:
     """One side's numbers on the paired tasks alone."""
 
     score: Estimate
@@ -72,12 +72,12 @@ class PairedCategory:
 
     category: str
     difference: Difference
-    a: PairedSide
-    b: PairedSide
+    a: PairedSample
+    b: PairedSample
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unlike:
+class DifferingSetting:
     """A setting that affects the numbers and differs between the sides."""
 
     setting: str
@@ -94,22 +94,22 @@ class Comparison:
     passed from a mean score of `threshold` on.
     """
 
-    a: Side
-    b: Side
-    verdict: Verdict
+    a: Sample
+    b: Sample
+    verdict: Conclusion
     difference: Difference
     p: float | None
-    needed: Needed
-    paired_a: PairedSide
-    paired_b: PairedSide
+    needed: RequiredSamples
+    paired_a: PairedSample
+    paired_b: PairedSample
     categories: tuple[PairedCategory, ...]
     tasks: tuple[PairedTask, ...]
     unpaired: Mapping[str, Unpaired]
-    unlike: tuple[Unlike, ...]
+    unlike: tuple[DifferingSetting, ...]
     threshold: float
 
 
-def compare(sides: Sequence[Side], *, seed: int = SEED) -> tuple[Comparison, ...]:
+def compare(sides: Sequence[Sample], *, seed: int = SEED) -> tuple[Comparison, ...]:
     """Compare each further side with the first. The same sides and seed give the same result."""
     a, *others = sides
     paired = [_pair(a, b) for b in others]
@@ -122,8 +122,8 @@ def compare(sides: Sequence[Side], *, seed: int = SEED) -> tuple[Comparison, ...
 
 
 def _comparison(
-    a: Side,
-    b: Side,
+    a: Sample,
+    b: Sample,
     *,
     tasks: Sequence[PairedTask],
     unpaired: Mapping[str, Unpaired],
@@ -149,18 +149,18 @@ def _comparison(
     )
 
 
-def verdict_of(difference: Difference, p: float | None) -> Verdict:
+def verdict_of(difference: Difference, p: float | None) -> Conclusion:
     """Return the conclusion: a difference only if the interval excludes 0 and the test agrees."""
     if difference.mean is None:
-        return Verdict.NOTHING_PAIRED
+        return Conclusion.NOTHING_PAIRED
     if p is None or difference.low is None or difference.high is None:
-        return Verdict.TOO_FEW_TASKS
+        return Conclusion.TOO_FEW_TASKS
     if p > ALPHA or difference.low <= 0.0 <= difference.high:
-        return Verdict.CANT_TELL
-    return Verdict.B_BETTER if difference.mean > 0 else Verdict.A_BETTER
+        return Conclusion.CANT_TELL
+    return Conclusion.B_BETTER if difference.mean > 0 else Conclusion.A_BETTER
 
 
-def _pair(a: Side, b: Side) -> tuple[list[PairedTask], dict[str, Unpaired]]:
+def _pair(a: Sample, b: Sample) -> tuple[list[PairedTask], dict[str, Unpaired]]:
     paired: list[PairedTask] = []
     unpaired: dict[str, Unpaired] = {}
     needed_score = a.threshold - ROUNDING
@@ -205,8 +205,8 @@ def _scores(tasks: Iterable[PairedTask]) -> list[Pair]:
     return [Pair(a=task.a.scores, b=task.b.scores) for task in tasks]
 
 
-def _told(tasks: Sequence[TaskTrials], threshold: float) -> PairedSide:
-    return PairedSide(
+def _told(tasks: Sequence[TaskTrials], threshold: float) -> PairedSample:
+    return PairedSample(
         score=estimate([task.scores for task in tasks]),
         left_out=sum((task.left_out for task in tasks), LeftOut()),
         spent=sum((task.spent for task in tasks), Spent()),
@@ -224,10 +224,10 @@ def _category(name: str, tasks: Iterable[PairedTask], threshold: float, seed: in
     )
 
 
-def _unlike(a: Side, b: Side) -> tuple[Unlike, ...]:
+def _unlike(a: Sample, b: Sample) -> tuple[DifferingSetting, ...]:
     """Return the settings that differ, except those that one side does not know, as in runs of earlier releases."""
     return tuple(
-        Unlike(setting=name, a=a.settings[name], b=b.settings[name])
+        DifferingSetting(setting=name, a=a.settings[name], b=b.settings[name])
         for name in a.settings
         if name in b.settings and a.settings[name] != b.settings[name]
     )

@@ -12,9 +12,9 @@ from pinchbench.results.compare.verdict import notes, outlook, verdict, warnings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.results.compare.comparison import Comparison, PairedCategory, PairedSide, PairedTask
+    from pinchbench.results.compare.comparison import Comparison, PairedCategory, PairedSample, PairedTask
     from pinchbench.results.compare.paired_test import Difference
-    from pinchbench.results.compare.samples import Side, TaskTrials
+    from pinchbench.results.compare.samples import Sample, TaskTrials
 
 
 def record(comparisons: Sequence[Comparison], *, seed: int) -> dict[str, object]:
@@ -54,7 +54,7 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def _side(side: Side) -> dict[str, object]:
+def _side(side: Sample) -> dict[str, object]:
     return {
         "label": side.label,
         "model": side.model,
@@ -75,7 +75,7 @@ def _difference(difference: Difference) -> dict[str, object]:
     }
 
 
-def _paired(side: PairedSide) -> dict[str, object]:
+def _paired(side: PairedSample) -> dict[str, object]:
     return {
         "score": msgspec.to_builtins(side.score),
         "passed": side.passed,

@@ -89,7 +89,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Needed:
+class RequiredSamples:
     """The data needed to detect a difference of the observed size with a power of 80 % at α = 5 %.
 
     Attributes:
@@ -138,7 +138,7 @@ def difference_of(pairs: Sequence[Pair], *, seed: int = SEED, flips: int = FLIPS
     )
 
 
-def needed(pairs: Sequence[Pair]) -> Needed:
+def needed(pairs: Sequence[Pair]) -> RequiredSamples:
     """Estimate the data needed to detect a difference of the observed size.
 
     The variance of the mean difference is (between + within/n)/T. `between` is the variance of the tasks' true
@@ -146,7 +146,7 @@ def needed(pairs: Sequence[Pair]) -> Needed:
     that of a trial of B. n repetitions reduce only the second part.
     """
     if len(pairs) < 2:  # noqa: PLR2004 - one task has no scatter
-        return Needed()
+        return RequiredSamples()
     differences = [pair.difference for pair in pairs]
     mean, tasks = _mean(differences), len(pairs)
     repetitions = 2 * tasks / fsum(1 / len(side) for pair in pairs for side in (pair.a, pair.b))
@@ -160,7 +160,7 @@ def needed(pairs: Sequence[Pair]) -> Needed:
         unseen = _most_unseen(differences, tasks) / student_t(tasks - 1)
         allowed = tasks * ((mean / _told_errors(tasks)) ** 2 - unseen**2) - between
         enough = max(1, ceil((within_a + within_b) / allowed - ROUNDING)) if allowed > 0 else None
-    return Needed(
+    return RequiredSamples(
         detectable=min(1.0, _detectable(differences, tasks)) if tasks >= FEWEST_TASKS else None,
         repetitions=enough,
         tasks=_tasks_needed(differences) if mean else None,

@@ -100,7 +100,7 @@ class TaskTrials:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Side:
+class Sample:
     """One side of a comparison: its runs pooled by task.
 
     `settings` maps names to the settings of the runs that affect their numbers. `left_aside` are sentences about runs
@@ -129,7 +129,7 @@ class Side:
         return fsum(means) / len(means)
 
 
-def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Side, ...]:
+def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Sample, ...]:
     """Find the run or model that each name means, and read it. Blocks, for some 50 microseconds a trial.
 
     Raises:
@@ -152,7 +152,7 @@ def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Side, ...]:
     return _labelled(sides)
 
 
-def _find(name: str, output_dir: Path) -> tuple[Side, list[Path]]:
+def _find(name: str, output_dir: Path) -> tuple[Sample, list[Path]]:
     try:
         files = find_run(name, output_dir)
     except ResultsError as error:
@@ -179,7 +179,7 @@ def _runs_of_model(model: str, output_dir: Path) -> tuple[list[RunFiles], dict[R
     return found, damaged
 
 
-def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles, str]) -> tuple[Side, list[Path]]:
+def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles, str]) -> tuple[Sample, list[Path]]:
     """Pool the newest complete run of a model with all complete ones that have the same settings."""
     taken: list[PastRun] = []
     of_model = f"{found[0].name.rpartition('_')[0]}_"  # the prefix of its folders' names
@@ -219,13 +219,13 @@ def _unlike(newest: PastRun, run: PastRun) -> str:
     )
 
 
-def _labelled(sides: Sequence[Side]) -> tuple[Side, ...]:
+def _labelled(sides: Sequence[Sample]) -> tuple[Sample, ...]:
     """Label each side with its model if that is unique, else with its run."""
     models = [side.model for side in sides]
     return tuple(replace(side, label=side.model) if models.count(side.model) == 1 else side for side in sides)
 
 
-def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, ...] = ()) -> Side:
+def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, ...] = ()) -> Sample:
     """Pool one or more runs of a model by task. The first run determines the versions of the tasks."""
     by_task: dict[str, TaskTrials] = {}
     others = []
@@ -241,7 +241,7 @@ def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, 
             others.append(f"{run.files.name} had other versions of {', '.join(changed)}, which are not taken.")
         if run.differences:
             others.append(str(AlteredRunError.of(run.differences, run=run.files.folder)))
-    return Side(
+    return Sample(
         label=label or runs[0].files.name,
         model=runs[0].model,
         runs=tuple(run.files.name for run in runs),
@@ -261,7 +261,7 @@ def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
     for task_id, ended in outcomes.items():
         facts = run.facts.tasks.get(task_id)
         scores = {one.key: score for one in ended if (score := run.score(one.key)) is not None}
-        counting = [one for one in ended if one.reason.counts]
+        counting = [one for one in ended if one.reason.is_valid]
         missing = sum(one.reason is Reason.PREREQUISITE_MISSING for one in ended)
         digest = facts.digest if facts is not None else ""
         yield TaskTrials(

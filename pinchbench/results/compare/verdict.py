@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import MAX_RUNS
-from pinchbench.results.compare.comparison import Unpaired, Verdict
+from pinchbench.results.compare.comparison import Conclusion, Unpaired
 from pinchbench.results.compare.paired_test import ALPHA, FEWEST_TASKS
 
 if TYPE_CHECKING:
@@ -31,19 +31,19 @@ def verdict(comparison: Comparison) -> str:
     """Return one sentence that says whether the data show a difference between A and B."""
     difference = comparison.difference
     match comparison.verdict:
-        case Verdict.NOTHING_PAIRED:
+        case Conclusion.NOTHING_PAIRED:
             return "Nothing can be compared: no task has a score on both sides in the same version."
-        case Verdict.A_BETTER:
+        case Conclusion.A_BETTER:
             return f"A is better by {told(difference, mirrored=True)}, {told_p(comparison.p)}."
-        case Verdict.B_BETTER:
+        case Conclusion.B_BETTER:
             return f"B is better by {told(difference)}, {told_p(comparison.p)}."
-        case Verdict.TOO_FEW_TASKS:
+        case Conclusion.TOO_FEW_TASKS:
             few = "one task is" if difference.tasks == 1 else f"{difference.tasks} tasks are"
             return (
                 f"The data can't tell A from B: {few} too few for a test, which needs {FEWEST_TASKS}"
                 f" (B − A is {told(difference)})."
             )
-        case Verdict.CANT_TELL:
+        case Conclusion.CANT_TELL:
             return f"The data can't tell A from B: B − A is {told(difference)}, {told_p(comparison.p)}."
 
 
@@ -79,7 +79,7 @@ def _number(value: float) -> str:
 def outlook(comparison: Comparison) -> Iterator[str]:
     """Say what would be needed to detect a difference of the observed size, and what the present data could detect."""
     needed, difference = comparison.needed, comparison.difference
-    if difference.mean is None or comparison.verdict in (Verdict.A_BETTER, Verdict.B_BETTER):
+    if difference.mean is None or comparison.verdict in (Conclusion.A_BETTER, Conclusion.B_BETTER):
         return
     yield from _disagreement(comparison)
     if needed.detectable is not None:

@@ -96,7 +96,7 @@ class FollowedRun:
     def __init__(self, files: RunFiles) -> None:
         """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
         self._tail = JournalTail(files.journal)
-        self._retelling = Retelling(read_facts(files.provenance), files)
+        self._retelling = EventReplay(read_facts(files.provenance), files)
         self._has_begun = False
 
     @property
@@ -115,7 +115,7 @@ class FollowedRun:
         return events
 
 
-class Retelling:
+class EventReplay:
     """Converts records to the events that the runner emitted when it wrote them (pure).
 
     Running agents write nothing to the journal: their activity and usage are known only when they end.

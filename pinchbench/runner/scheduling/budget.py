@@ -36,7 +36,7 @@ class Limits:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Usual:
+class _Typical:
     """What attempts come to: what `count` of them used in all, and how long they were expected to take in all."""
 
     used: float = 0.0
@@ -95,7 +95,7 @@ class Budget:
             self._meters.append(_Meter(_TOKENS, limits.max_tokens))
         self._limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
         self._began = began
-        self._busy_s = _Usual()  # how long the attempts took that ended by themselves
+        self._busy_s = _Typical()  # how long the attempts took that ended by themselves
         self._called = 0  # those of them that made a model call
         self._most_running = 1  # attempts at once, as far as `may_start` was told
         self._is_outlook_told = False
@@ -217,9 +217,9 @@ class _Meter:
         self._kind = kind
         self._limit = limit
         self._spent = 0.0
-        self._live: dict[TrialKey, _Usual] = {}
-        self._most_live = _Usual()  # of one attempt: the best guess before any has ended
-        self._typical = _Usual()  # of all that ended by themselves and made a model call
+        self._live: dict[TrialKey, _Typical] = {}
+        self._most_live = _Typical()  # of one attempt: the best guess before any has ended
+        self._typical = _Typical()  # of all that ended by themselves and made a model call
         self._judged = 0.0
         self._judged_count = 0
         self._to_judge = 0
@@ -238,7 +238,7 @@ class _Meter:
         return self._judged / self._judged_count if self._judged_count else 0.0
 
     def uses(self, key: TrialKey, usage: Usage, expected_s: float) -> None:
-        self._live[key] = live = _Usual(used=self._kind.of(usage), expected_s=expected_s, count=1)
+        self._live[key] = live = _Typical(used=self._kind.of(usage), expected_s=expected_s, count=1)
         self._most_live = max(self._most_live, live, key=lambda one: one.used)
 
     def ended(self, outcome: Outcome, key: TrialKey | None, expected_s: float) -> None:
@@ -246,7 +246,7 @@ class _Meter:
         is_known = outcome.usage.requests > 0
         used = self._kind.of(outcome.usage) if is_known else live.used if live is not None else 0.0
         self._spent += used
-        self._to_judge += outcome.reason.counts
+        self._to_judge += outcome.reason.is_valid
         if is_known and outcome.reason is not Reason.INTERRUPTED:
             self._typical.add(used, expected_s)
 

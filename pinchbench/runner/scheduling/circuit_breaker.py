@@ -50,7 +50,7 @@ class Recovered:
     why: str
 
 
-class Breaker:
+class CircuitBreaker:
     """A circuit breaker over the ends of attempts. Times are monotonic seconds."""
 
     def __init__(self, *, enabled: bool, delay_s: float, jitter: Callable[[], float], works: bool = False) -> None:
@@ -104,7 +104,7 @@ class Breaker:
             self._state, self._resume_at = "paused", now  # it has told nothing: another one has to
         if not is_told:
             return None
-        if outcome.reason.counts:
+        if outcome.reason.is_valid:
             return self._counted(outcome)
         if self._state == "closed":
             return self._open(outcome, now) if self._is_too_much(outcome) else None
@@ -124,7 +124,7 @@ class Breaker:
         self._row = [*(self._row if cause.name == self._row_cause else ()), outcome.key]
         self._row_cause = cause.name
         if not self._works:
-            is_for_all = outcome.key.task_id in SANITY_TASKS or (outcome.reason in AT_ONCE and not cause.passes)
+            is_for_all = outcome.key.task_id in SANITY_TASKS or (outcome.reason in AT_ONCE and not cause.is_transient)
             if is_for_all or len(self._row) == self._ended == FIRST:
                 return True
         return len(self._row) >= ROW and len(set(self._row)) >= ROW_TRIALS
@@ -148,7 +148,7 @@ class Breaker:
         )
 
     def _next_pause_s(self, cause: Cause) -> float | None:
-        if not cause.passes:
+        if not cause.is_transient:
             return self._delay_s * SHORT_PAUSE if self._pauses == 0 else None
         if self._pauses == (len(PAUSES) if self._works else PAUSES_AT_START):
             return None

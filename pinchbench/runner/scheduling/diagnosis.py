@@ -20,119 +20,119 @@ NOTE_CHARACTERS = 300  # of a note in a diagnosis: providers quote whole documen
 class Cause:
     """Why attempts end as infrastructure. `name` says which situations are alike, `advice` is a sentence on what to do.
 
-    `passes`: waiting may help. Otherwise somebody has to do something first.
+    `is_transient`: waiting may help. Otherwise somebody has to do something first.
     """
 
     name: str
     advice: str
-    passes: bool
+    is_transient: bool
 
 
 OUT_OF_CREDIT = Cause(
     name="out of credit",
     advice="The provider wants payment: is the account out of credit, or at a spending limit of its own?",
-    passes=False,
+    is_transient=False,
 )
 DAY_USED_UP = Cause(
     name="daily limit used up",
     advice="The provider's limit for a day is used up: resume the run when it is renewed.",
-    passes=False,
+    is_transient=False,
 )
 BUSY = Cause(
     name="provider has too many requests",
     advice="The provider has too many requests: try again later, or with a lower --concurrency.",
-    passes=True,
+    is_transient=True,
 )
 REFUSED = Cause(
     name="provider refused the key",
     advice="The provider refused the key: is it set, valid, and allowed to use this model?",
-    passes=False,
+    is_transient=False,
 )
 UNKNOWN_MODEL = Cause(
     name="provider does not know the model",
     advice="The provider does not know this model: is --model spelled as OpenClaw names it?",
-    passes=False,
+    is_transient=False,
 )
 FAILED = Cause(
     name="provider failed",
     advice="The provider failed; is it up, and reachable from here?",
-    passes=True,
+    is_transient=True,
 )
 DISK_FULL = Cause(
     name="disk full",
     advice="The disk is full: make room where the run's folders, its workspaces and temporary files are.",
-    passes=False,
+    is_transient=False,
 )
 
 _CAUSES: Mapping[Reason, Cause] = {
     Reason.COMMAND_NOT_FOUND: Cause(
         name="OpenClaw not found",
         advice="OpenClaw's program has gone; `pinchbench-async openclaw install` gets another.",
-        passes=False,
+        is_transient=False,
     ),
     Reason.AGENT_NOT_STARTED: Cause(
         name="agent not started",
         advice="OpenClaw did not start its agent; its own words are in stderr.log.",
-        passes=False,
+        is_transient=False,
     ),
     Reason.NO_TRANSCRIPT: Cause(
         name="no transcript",
         advice="OpenClaw ran but left no session where this release keeps them; is the release supported?",
-        passes=False,
+        is_transient=False,
     ),
     Reason.NO_MODEL_CALL: Cause(
         name="model never answered",
         advice="The model never answered: is there a key for its provider, and can it be reached?",
-        passes=True,
+        is_transient=True,
     ),
     Reason.MODEL_FALLBACK: Cause(
         name="another model answered",
         advice="Another model answered than the one that was asked for; set no fallbacks for it.",
-        passes=False,
+        is_transient=False,
     ),
     Reason.WORKSPACE_FAILED: Cause(
         name="workspace failed",
         advice="The workspace could not be made; is the disk full?",
-        passes=False,
+        is_transient=False,
     ),
     Reason.EVIDENCE_LOST: Cause(
         name="evidence lost",
         advice="What the trial left could not be kept; is the disk full?",
-        passes=False,
+        is_transient=False,
     ),
     Reason.GUARDIAN_LOST: Cause(
         name="guardian lost",
         advice="The process that owns a trial was killed; is the machine out of memory?",
-        passes=True,
+        is_transient=True,
     ),
     Reason.KILLED_BY_SIGNAL: Cause(
         name="OpenClaw killed",
         advice="OpenClaw was killed; is the machine out of memory?",
-        passes=True,
+        is_transient=True,
     ),
     Reason.GATEWAY_LOST: Cause(
         name="gateway lost",
         advice="The connection to OpenClaw's gateway was lost; does the gateway run, and does the machine have memory left?",
-        passes=True,
+        is_transient=True,
     ),
     Reason.DISK_FULL: DISK_FULL,
     Reason.SUSPENDED: Cause(
         name="machine suspended",
         advice="The machine or the run was suspended in the middle of the trial; keep the machine awake during a run.",
-        passes=True,
+        is_transient=True,
     ),
     Reason.PREREQUISITE_MISSING: Cause(
         name="prerequisite missing",
         advice="Something that the task needs is missing: install it, and resume the run.",
-        passes=False,
+        is_transient=False,
     ),
     Reason.RUNNER_BUG: Cause(
         name="bug in the runner",
         advice="This is a bug of pinchbench-async, not of the model or of your set-up: please report it.",
-        passes=False,
+        is_transient=False,
     ),
 }
-_NAMELESS = Cause(name="unknown", advice="The attempt failed for infrastructure reasons.", passes=False)
+_NAMELESS = Cause(name="unknown", advice="The attempt failed for infrastructure reasons.", is_transient=False)
 
 # A status is a number where statuses stand: first, after a word for it, or in brackets. Another number may be a limit,
 # an amount or a time.

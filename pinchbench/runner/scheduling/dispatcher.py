@@ -13,9 +13,9 @@ from pinchbench.runner.scheduling.diagnosis import is_busy
 if TYPE_CHECKING:
     from pinchbench.model import Grade, Outcome, TrialKey, Usage
     from pinchbench.runner.scheduling.budget import Budget
-    from pinchbench.runner.scheduling.circuit_breaker import Breaker
-    from pinchbench.runner.scheduling.queue import Schedule
-    from pinchbench.runner.scheduling.rate_limit import Throttle
+    from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
+    from pinchbench.runner.scheduling.queue import AttemptQueue
+    from pinchbench.runner.scheduling.rate_limit import RateLimit
 
 BUSY = (
     "The provider has too many requests: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
@@ -57,7 +57,7 @@ class Dispatcher:
     was. Nothing is done here: every call returns a `Decision`.
     """
 
-    def __init__(self, *, schedule: Schedule, throttle: Throttle, breaker: Breaker, budget: Budget) -> None:
+    def __init__(self, *, schedule: AttemptQueue, throttle: RateLimit, breaker: CircuitBreaker, budget: Budget) -> None:
         """All four are this dispatcher's own from now on."""
         self._schedule = schedule
         self._throttle = throttle
@@ -113,7 +113,7 @@ class Dispatcher:
 
     @staticmethod
     def _has_passed(outcome: Outcome) -> bool:
-        return outcome.reason.counts and outcome.rate_limits == 0
+        return outcome.reason.is_valid and outcome.rate_limits == 0
 
     def uses(self, attempt: Attempt, usage: Usage) -> Decision:
         """Take what a running attempt has used so far."""

@@ -29,7 +29,7 @@ class _Retry:
     attempt: Attempt = field(compare=False)
 
 
-class Schedule:
+class AttemptQueue:
     """The attempts of a run that are still to be made.
 
     At most one attempt at a trial is waiting or running at any time. Times are monotonic seconds.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Throttle:
+class RateLimit:
     """Additive increase, multiplicative decrease, as TCP does it: it comes near a limit that nobody tells.
 
     A round is what starts between two cuts. Times are monotonic seconds.

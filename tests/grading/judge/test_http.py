@@ -37,7 +37,7 @@ from fake_judge import (
 from fakes import nobody_listening
 from pinchbench.config import JudgeConfig
 from pinchbench.errors import ConfigError
-from pinchbench.grading.judge.http import HttpJudge, Patience, open_http_judge
+from pinchbench.grading.judge.http import HttpJudge, RetryPolicy, open_http_judge
 from pinchbench.grading.judge.judge import JudgeRefusedError, JudgeUnreachableError, Message, Reply, Role
 from pinchbench.grading.judge.openai_api import (
     FEWER_TOKENS,
@@ -45,7 +45,7 @@ from pinchbench.grading.judge.openai_api import (
     MAX_COUNT,
     MAX_TOKENS,
     Complaint,
-    Wishes,
+    RequestOptions,
     effective_status,
     read_complaint,
     read_completion,
@@ -63,7 +63,7 @@ KEY = "sk-secret-0123456789abcdef"
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"total": {"type": "number"}}}
 CONVERSATION = (Message(role=Role.SYSTEM, text="You judge."), Message(role=Role.USER, text="Grüße \ud800 🦀"))
 ATTEMPTS = 3
-AT_ONCE = Patience(attempts=ATTEMPTS, first_wait_s=0, jitter_s=0)
+AT_ONCE = RetryPolicy(attempts=ATTEMPTS, first_wait_s=0, jitter_s=0)
 NOW = datetime(2026, 11, 22, 1, 2, 3, tzinfo=UTC)
 
 
@@ -77,8 +77,10 @@ def config(base_url: str) -> JudgeConfig:
 
 
 @asynccontextmanager
-async def judge_of(*answers: Answer, patience: Patience = AT_ONCE) -> AsyncGenerator[tuple[FakeJudge, HttpJudge]]:
-    async with fake_judge(*answers) as fake, open_http_judge(config(fake.base_url), patience=patience) as judge:
+async def judge_of(
+    *answers: Answer, retry_policy: RetryPolicy = AT_ONCE
+) -> AsyncGenerator[tuple[FakeJudge, HttpJudge]]:
+    async with fake_judge(*answers) as fake, open_http_judge(config(fake.base_url), retry_policy=retry_policy) as judge:
         yield fake, judge
 
 
@@ -111,7 +113,7 @@ async def test_a_request_holds_all_that_makes_a_judge_repeatable() -> None:
 async def test_an_endpoint_without_a_key_gets_no_authorization() -> None:
     async with (
         fake_judge() as fake,
-        open_http_judge(JudgeConfig(model="m1", base_url=f"{fake.base_url}/"), patience=AT_ONCE) as judge,
+        open_http_judge(JudgeConfig(model="m1", base_url=f"{fake.base_url}/"), retry_policy=AT_ONCE) as judge,
     ):
         await ask(judge)
     assert "authorization" not in fake.requests[0].headers
@@ -266,7 +268,7 @@ async def test_a_wish_that_an_endpoint_refuses_is_given_up(
 )
 def test_all_the_words_for_the_format_are_known(message: str) -> None:
     for text in (message, message.upper()):
-        assert Wishes().lowered(400, Complaint(message=text, whole=text)) == Wishes(format=1)
+        assert RequestOptions().lowered(400, Complaint(message=text, whole=text)) == RequestOptions(format=1)
 
 
 LENGTHS = [
@@ -282,7 +284,7 @@ async def test_a_reply_that_has_no_room_beside_the_question_is_asked_for_without
         limited = {"max_tokens", "max_completion_tokens"} & asked.json.keys()
         return failing(400, message, param="messages") if limited else good()
 
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
         assert (await ask(judge)).calls == 2
     assert fake.requests[-1].json["response_format"]["type"] == "json_schema"
 
@@ -306,7 +308,7 @@ async def test_a_question_that_is_itself_too_long_is_refused() -> None:
     ],
 )
 def test_all_the_words_for_the_limit_are_known(message: str, limit: int) -> None:
-    assert Wishes().lowered(400, Complaint(message=message, whole=message)) == Wishes(limit=limit)
+    assert RequestOptions().lowered(400, Complaint(message=message, whole=message)) == RequestOptions(limit=limit)
 
 
 @pytest.mark.parametrize("answer", [failing(400, "Request contains an invalid argument."), Answer(status=422)])
@@ -314,7 +316,7 @@ async def test_a_refusal_that_names_nothing_costs_the_format_once(answer: Answer
     def choose(asked: Asked) -> Answer:
         return answer if "response_format" in asked.json else good()
 
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
         assert [(await ask(judge)).calls for _ in range(2)] == [2, 1]
     assert fake.requests[-1].json == {
         name: value for name, value in fake.requests[0].json.items() if name != "response_format"
@@ -332,7 +334,7 @@ async def test_an_endpoint_that_knows_no_empty_objects_is_asked_for_none(criteri
         return failing(404, "should be non-empty for OBJECT type") if has_empty_object(schema) else good()
 
     schema = response_schema(Question(system="s", material="m", criteria=criteria))
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
         with fail_after(20):
             assert (await judge.ask(CONVERSATION, schema)).calls == 1
     assert schema["required"] == ["mark", "notes", *(["scores"] if criteria else []), "total"]
@@ -353,7 +355,7 @@ async def test_no_more_tokens_are_asked_for_than_the_account_can_pay(message: st
     def choose(asked: Asked) -> Answer:
         return failing(402, message) if asked.json["max_tokens"] > most else good()
 
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), patience=AT_ONCE) as judge:
+    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
         assert (await ask(judge)).calls == 2
         await ask(judge)
     limits = [asked.json["max_tokens"] for asked in fake.requests]
@@ -414,13 +416,13 @@ async def test_a_pydantic_endpoint_names_the_parameter_in_its_own_way() -> None:
     )
 )
 def test_giving_up_comes_to_an_end(complaints: list[tuple[int, str]]) -> None:
-    wishes, steps = Wishes(), 0
+    request_options, steps = RequestOptions(), 0
     for status, text in complaints * 10:
-        lower = wishes.lowered(status, Complaint(message=text, whole=text))
+        lower = request_options.lowered(status, Complaint(message=text, whole=text))
         if lower is not None:
-            assert lower != wishes
-            assert lower.meet(wishes) == replace(lower, most=MAX_TOKENS)
-            wishes, steps = lower, steps + 1
+            assert lower != request_options
+            assert lower.meet(request_options) == replace(lower, most=MAX_TOKENS)
+            request_options, steps = lower, steps + 1
     assert steps <= 6
 
 
@@ -473,15 +475,15 @@ A_YEAR_AGO = format_datetime(NOW - timedelta(days=300), usegmt=True)
 async def test_an_endpoint_is_left_alone_as_long_as_it_says_but_never_for_less_than_usual(
     value: str, expected: list[float], waits: list[float]
 ) -> None:
-    patience = Patience(attempts=5, first_wait_s=0.001, longest_wait_s=0.005, jitter_s=0)
-    async with judge_of(*[failing(429, retry_after=value)] * 4, good(), patience=patience) as (_, judge):
+    retry_policy = RetryPolicy(attempts=5, first_wait_s=0.001, longest_wait_s=0.005, jitter_s=0)
+    async with judge_of(*[failing(429, retry_after=value)] * 4, good(), retry_policy=retry_policy) as (_, judge):
         assert (await ask(judge)).calls == 5
     assert waits == expected
 
 
 async def test_those_who_are_told_to_come_back_do_not_come_back_together(waits: list[float]) -> None:
-    patience = Patience(attempts=20, first_wait_s=0, jitter_s=0.001)
-    async with judge_of(*[failing(429, retry_after="0")] * 19, good(), patience=patience) as (_, judge):
+    retry_policy = RetryPolicy(attempts=20, first_wait_s=0, jitter_s=0.001)
+    async with judge_of(*[failing(429, retry_after="0")] * 19, good(), retry_policy=retry_policy) as (_, judge):
         assert (await ask(judge)).calls == 20
     assert len(set(waits)) > 1
     assert all(0 <= wait <= 0.001 for wait in waits)
@@ -508,10 +510,10 @@ async def test_an_endpoint_that_never_answers_is_unreachable(answer: Answer, wha
 
 
 @pytest.mark.parametrize(
-    "patience", [Patience(attempts=1, read_s=1.0), Patience(attempts=1, call_s=1.0)], ids=["read", "call"]
+    "patience", [RetryPolicy(attempts=1, read_s=1.0), RetryPolicy(attempts=1, call_s=1.0)], ids=["read", "call"]
 )
-async def test_an_endpoint_that_is_too_slow_is_unreachable(patience: Patience) -> None:
-    async with judge_of(slow(), patience=patience) as (fake, judge):
+async def test_an_endpoint_that_is_too_slow_is_unreachable(retry_policy: RetryPolicy) -> None:
+    async with judge_of(slow(), retry_policy=retry_policy) as (fake, judge):
         with pytest.raises(JudgeUnreachableError, match=r"was asked once and .* it did not answer in time"):
             await ask(judge)
     assert len(fake.requests) == 1
@@ -519,7 +521,7 @@ async def test_an_endpoint_that_is_too_slow_is_unreachable(patience: Patience) -
 
 async def test_nobody_listening_is_unreachable() -> None:
     with nobody_listening() as port:
-        async with open_http_judge(config(f"http://127.0.0.1:{port}/v1"), patience=AT_ONCE) as judge:
+        async with open_http_judge(config(f"http://127.0.0.1:{port}/v1"), retry_policy=AT_ONCE) as judge:
             with pytest.raises(JudgeUnreachableError, match="the connection failed") as raised:
                 await ask(judge)
     assert raised.value.calls == ATTEMPTS
@@ -647,7 +649,7 @@ async def test_a_proxy_is_used_but_not_for_this_machine(monkeypatch: pytest.Monk
     async with fake_judge() as proxy, fake_judge() as direct:
         monkeypatch.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
         for base_url in (direct.base_url, "http://judge.invalid/v1"):
-            async with open_http_judge(config(base_url), patience=AT_ONCE) as judge:
+            async with open_http_judge(config(base_url), retry_policy=AT_ONCE) as judge:
                 await ask(judge)
 
     assert [asked.path for asked in direct.requests] == ["/v1/chat/completions"]

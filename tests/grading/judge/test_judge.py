@@ -36,7 +36,7 @@ from fake_judge import (
 )
 from pinchbench.config import JudgeConfig
 from pinchbench.grading.judge.cache import JudgeCache
-from pinchbench.grading.judge.http import Patience, open_http_judge
+from pinchbench.grading.judge.http import RetryPolicy, open_http_judge
 from pinchbench.grading.judge.judge import (
     MAX_REPLY,
     Judge,
@@ -60,7 +60,7 @@ pytestmark = pytest.mark.anyio
 
 QUESTION = Question(system="You judge.", material="The agent did well.", criteria=(), cut=())
 ATTEMPTS = 3
-PATIENCE = Patience(attempts=ATTEMPTS, read_s=5, first_wait_s=0, jitter_s=0)
+PATIENCE = RetryPolicy(attempts=ATTEMPTS, read_s=5, first_wait_s=0, jitter_s=0)
 # what comes at once has to come within it, also where this process has to wait for its turn
 HASTE = replace(PATIENCE, read_s=1.0)
 ONE_CALL = Usage(requests=1, input_tokens=100, output_tokens=20, total_tokens=120)
@@ -73,12 +73,12 @@ async def judge_of(
     votes: int = 1,
     concurrency: int = 4,
     cache: JudgeCache | None = None,
-    patience: Patience = PATIENCE,
+    retry_policy: RetryPolicy = PATIENCE,
     choose: Callable[[Asked], Answer] | None = None,
 ) -> AsyncGenerator[tuple[FakeJudge, Judge]]:
     async with fake_judge(*answers, choose=choose) as fake:
         config = JudgeConfig(model="m1", base_url=fake.base_url)
-        async with open_http_judge(config, patience=patience) as endpoint:
+        async with open_http_judge(config, retry_policy=retry_policy) as endpoint:
             yield fake, Judge(endpoint, votes=votes, concurrency=concurrency, cache=cache)
 
 
@@ -126,8 +126,10 @@ async def test_whatever_a_judge_does_has_a_name_and_a_count(
     anyio_backend: str, answers: Sequence[Answer], outcome: float | Ungraded, calls: int, paid: int
 ) -> None:
     del anyio_backend
-    patience = HASTE if any(answer.until for answer in answers) else PATIENCE
-    async with judge_of(*[replace(one, until=one.until and anyio.Event()) for one in answers], patience=patience) as (
+    retry_policy = HASTE if any(answer.until for answer in answers) else PATIENCE
+    async with judge_of(
+        *[replace(one, until=one.until and anyio.Event()) for one in answers], retry_policy=retry_policy
+    ) as (
         fake,
         judge,
     ):

@@ -32,7 +32,7 @@ from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.private import clone, make_template
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
-from pinchbench.process.supervise import EndReason, Leave, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal, supervise
 from pinchbench.results.evidence import Evidence
 from processes import living
 
@@ -131,17 +131,17 @@ async def test_an_agent_that_takes_too_long_is_unreachable(tmp_path: Path, monke
     limits: list[float] = []
     async with open_gate() as gate, judge_of(tmp_path, timeout_s=17) as judge:
 
-        async def until_it_waits(spec: ProcessSpec, *, timeout_s: float, leave: Leave) -> ProcessEnd:
+        async def until_it_waits(spec: ProcessSpec, *, timeout_s: float, stop_signal: StopSignal) -> ProcessEnd:
             """The time is up when the agent has made its call, however slow the machine is."""
             limits.append(timeout_s)
 
             async def stop() -> None:
                 await gate.next()
-                leave.stop.set()
+                stop_signal.stop.set()
 
             async with create_task_group() as group:
                 group.start_soon(stop)
-                end = await supervise(spec, timeout_s=timeout_s, leave=leave)
+                end = await supervise(spec, timeout_s=timeout_s, stop_signal=stop_signal)
                 group.cancel_scope.cancel()
             return replace(end, reason=EndReason.TIMED_OUT)
 

@@ -29,10 +29,10 @@ from pinchbench.openclaw.homes.gateway import (
     has_memory,
     is_ready,
 )
-from pinchbench.openclaw.homes.gateway_config import SILENCE, Pointing
+from pinchbench.openclaw.homes.gateway_config import SILENCE, AgentBinding
 from pinchbench.openclaw.homes.private import agent_entry, clone, make_template
 from pinchbench.process.leftovers import find_marked
-from pinchbench.process.supervise import Leave
+from pinchbench.process.supervise import StopSignal
 from processes import living
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Place:
     gateway: Gateway
     program: Path
     folder: Path
-    leave: Leave
+    stop_signal: StopSignal
     marker: str
     told: list[str] = field(default_factory=list)
     ended: Event = field(default_factory=Event)
@@ -114,10 +114,10 @@ async def running(folder: Path, *, store: str = "sqlite", **settings: str | bool
         watch_skills=False,
         tell=told.append,
     )
-    place = Place(gateway=gateway, program=program, folder=folder, leave=Leave(), marker=marker, told=told)
+    place = Place(gateway=gateway, program=program, folder=folder, stop_signal=StopSignal(), marker=marker, told=told)
 
     async def run() -> None:
-        await gateway.run(place.leave)
+        await gateway.run(place.stop_signal)
         place.ended.set()
 
     with fail_after(LIMIT_S):
@@ -320,12 +320,12 @@ async def test_nobody_waits_for_a_gateway_after_the_word_to_stop(tmp_path: Path,
         if state != "starting":
             await place.gateway.ready()
         if state == "turned to":
-            place.leave.stop.set()
+            place.stop_signal.stop.set()
         async with create_task_group() as group:
             for number in range(2):
                 group.start_soon(prepare, number)
             await anyio.wait_all_tasks_blocked()
-            place.leave.stop.set()
+            place.stop_signal.stop.set()
         assert len(heard) == 2
         assert not place.ended.is_set(), "what runs in it goes on"
 
@@ -333,7 +333,7 @@ async def test_nobody_waits_for_a_gateway_after_the_word_to_stop(tmp_path: Path,
 async def test_after_the_word_to_stop_a_gateway_that_dies_is_not_started_again(tmp_path: Path) -> None:
     async with running(tmp_path) as place:
         await place.gateway.ready()
-        place.leave.stop.set()
+        place.stop_signal.stop.set()
         place.kill()
         await place.ended.wait()
         assert len(place.events("started")) == 1
@@ -423,6 +423,6 @@ def test_each_attempt_has_a_place_of_its_own(tmp_path: Path) -> None:
 
 async def test_pointing_says_where_and_by_which_model(tmp_path: Path) -> None:
     async with running(tmp_path) as place:
-        await place.gateway.point("slot-x", Pointing(workspace=place.workspace("a"), model="mock-2/m1"))
+        await place.gateway.point("slot-x", AgentBinding(workspace=place.workspace("a"), model="mock-2/m1"))
         entry = agent_entry(place.config(), "slot-x")
         assert (entry["workspace"], entry["model"]) == (str(place.workspace("a")), "mock-2/m1")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.openclaw.homes.gateway_config import Pointing, brings_services, gateway_config, with_agents
+from pinchbench.openclaw.homes.gateway_config import AgentBinding, brings_services, gateway_config, with_agents
 
 if TYPE_CHECKING:
     from pinchbench.openclaw.homes.credentials import Json
@@ -65,7 +65,7 @@ def test_agents_are_made_after_the_templates_own(shape: str) -> None:
     own: dict[str, Json] = {"main": {"workspace": "/m"}, "bench": {"workspace": "/b", "identity": {"name": "bench"}}}
     listed = [{"id": name, **one} for name, one in own.items()]
     config: Json = {"agents": {"defaults": {}, shape: own if shape == "entries" else listed}, "x": 1}
-    agents = {"bench-2": Pointing(workspace=Path("/t/task"), model="a/m")}
+    agents = {"bench-2": AgentBinding(workspace=Path("/t/task"), model="a/m")}
     changed = with_agents(config, "bench", agents, Path("/state"))
     section = changed["agents"]
     assert isinstance(section, dict)

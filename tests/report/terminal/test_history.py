@@ -14,7 +14,7 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
 from pinchbench.errors import ResultsError
 from pinchbench.report.terminal.history import date, print_history
-from pinchbench.results.run_list import Listed, past_runs
+from pinchbench.results.run_list import RunEntry, past_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +94,7 @@ def test_for_machines_it_is_one_array_whose_keys_are_those_that_the_help_names(
     cli.main(["history", "--help"], standalone_mode=False)
     keys = capsys.readouterr().out.partition("The keys of --json:\n")[2].partition("\n\n")[0]
 
-    assert set(record) == set(Listed.__dataclass_fields__)
+    assert set(record) == set(RunEntry.__dataclass_fields__)
     assert {word.strip(",") for line in keys.splitlines() for word in line[:20].split()} == set(record)
     assert record["score"]["mean"] == 0.5
     assert record["left_out"] == {"ungraded": 1, "infrastructure": 0, "not_run": 0}

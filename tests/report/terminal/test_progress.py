@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pinchbench.events import (
+    GradedBefore,
     PaceChanged,
     RegradeBegan,
     RunBegan,
     RunEnded,
-    Tally,
     TrialActivity,
     TrialAhead,
     TrialBegan,
@@ -21,7 +21,7 @@ from pinchbench.events import (
     TrialWaits,
 )
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
-from pinchbench.report.terminal.progress import Board
+from pinchbench.report.terminal.progress import RunProgress
 
 
 def key(number: int) -> TrialKey:
@@ -45,16 +45,16 @@ def graded(number: int, score: float | None, *, attempt: int = 1, why: Ungraded 
     return TrialGraded(grade=grade)
 
 
-def board_of(*events: object, now: float = 0.0) -> Board:
-    board = Board()
+def board_of(*events: object, now: float = 0.0) -> RunProgress:
+    run_progress = RunProgress()
     for event in events:
-        board.take(event, now)  # type: ignore[arg-type]
-    return board
+        run_progress.take(event, now)  # type: ignore[arg-type]
+    return run_progress
 
 
 def test_every_trial_that_has_ended_is_exactly_one_of_the_counts() -> None:
-    board = board_of(
-        began(trials=9, done=2, earlier=Tally(passed=1, ungraded=1, scores=1, points=0.9)),
+    run_progress = board_of(
+        began(trials=9, done=2, earlier=GradedBefore(passed=1, ungraded=1, scores=1, points=0.9)),
         *(ended(number) for number in range(4)),
         ended(4, Reason.PROVIDER_ERROR),
         ended(5, Reason.INTERRUPTED),
@@ -65,46 +65,51 @@ def test_every_trial_that_has_ended_is_exactly_one_of_the_counts() -> None:
         graded(6, 0.0),
     )
 
-    counts = board.counts
-    assert (board.before, counts.passed, counts.failed, counts.ungraded) == (2, 2, 2, 2)
+    counts = run_progress.counts
+    assert (run_progress.before, counts.passed, counts.failed, counts.ungraded) == (2, 2, 2, 2)
     assert (counts.infrastructure, counts.waiting, counts.interrupted, counts.done) == (1, 1, 1, 8)
     assert counts.mean == pytest.approx((0.9 + 0.8 + 0.79) / 4)
 
 
 def test_a_trial_that_is_never_begun_is_counted_by_itself_and_no_longer_ahead() -> None:
-    board = board_of(began(trials=2), ended(1, Reason.PREREQUISITE_MISSING, slot=0))
+    run_progress = board_of(began(trials=2), ended(1, Reason.PREREQUISITE_MISSING, slot=0))
 
-    assert (board.counts.missing, board.counts.infrastructure, board.counts.done) == (1, 0, 1)
-    assert list(board.ahead) == [key(0)]
-    assert [(one.key, one.label) for one in board.failures.values()] == [(key(1), "prerequisite_missing")]
+    assert (run_progress.counts.missing, run_progress.counts.infrastructure, run_progress.counts.done) == (1, 0, 1)
+    assert list(run_progress.ahead) == [key(0)]
+    assert [(one.key, one.label) for one in run_progress.failures.values()] == [(key(1), "prerequisite_missing")]
 
 
 def test_what_openclaw_waits_for_stands_in_the_slot_until_the_agent_does_something() -> None:
     wait = TrialWaits(slot=1, key=key(0), text="429, retry 4 of 9", next_s=30.0)
-    board = board_of(began(), TrialBegan(slot=1, key=key(0), timeout_s=60), wait, replace(wait, slot=2), now=5.0)
-    assert (board.slots[1].text, board.slots[1].next_at) == ("429, retry 4 of 9", 35.0)
-    board.take(replace(wait, key=key(1), text="of a trial that is over"), 6.0)
-    assert board.slots[1].text == "429, retry 4 of 9"
-    board.take(TrialActivity(slot=1, key=key(0), text="exec ls", usage=Usage()), 7.0)
-    assert (board.slots[1].text, board.slots[1].next_at) == ("exec ls", None)
+    run_progress = board_of(began(), TrialBegan(slot=1, key=key(0), timeout_s=60), wait, replace(wait, slot=2), now=5.0)
+    assert (run_progress.slots[1].text, run_progress.slots[1].next_at) == ("429, retry 4 of 9", 35.0)
+    run_progress.take(replace(wait, key=key(1), text="of a trial that is over"), 6.0)
+    assert run_progress.slots[1].text == "429, retry 4 of 9"
+    run_progress.take(TrialActivity(slot=1, key=key(0), text="exec ls", usage=Usage()), 7.0)
+    assert (run_progress.slots[1].text, run_progress.slots[1].next_at) == ("exec ls", None)
 
 
 def test_an_attempt_that_is_tried_again_has_not_ended_its_trial_and_its_grade_counts_for_nobody() -> None:
     first = replace(ended(0, Reason.TIMED_OUT), retried=True)
-    board = board_of(began(trials=1), TrialBegan(slot=1, key=key(0), timeout_s=60), first, graded(0, 0.1))
+    run_progress = board_of(began(trials=1), TrialBegan(slot=1, key=key(0), timeout_s=60), first, graded(0, 0.1))
 
-    assert (board.counts.done, board.retries, board.slots, list(board.ahead)) == (0, 1, {}, [key(0)])
-    board.take(TrialBegan(slot=2, key=key(0), timeout_s=60, attempt=2), 5.0)
-    assert (board.ahead, board.slots[2].attempt) == ({}, 2)
-    board.take(ended(0, slot=2, attempt=2), 6.0)
-    assert board.counts.waiting == 1
-    board.take(graded(0, 1.0, attempt=2), 7.0)
-    assert (board.counts.passed, board.counts.mean) == (1, 1.0)
-    assert board.usage.total_tokens == 20
+    assert (run_progress.counts.done, run_progress.retries, run_progress.slots, list(run_progress.ahead)) == (
+        0,
+        1,
+        {},
+        [key(0)],
+    )
+    run_progress.take(TrialBegan(slot=2, key=key(0), timeout_s=60, attempt=2), 5.0)
+    assert (run_progress.ahead, run_progress.slots[2].attempt) == ({}, 2)
+    run_progress.take(ended(0, slot=2, attempt=2), 6.0)
+    assert run_progress.counts.waiting == 1
+    run_progress.take(graded(0, 1.0, attempt=2), 7.0)
+    assert (run_progress.counts.passed, run_progress.counts.mean) == (1, 1.0)
+    assert run_progress.usage.total_tokens == 20
 
 
 def test_the_failures_are_the_latest_with_their_reasons_and_a_trial_that_recovers_is_none() -> None:
-    board = board_of(
+    run_progress = board_of(
         began(),
         replace(ended(0, Reason.NO_TRANSCRIPT), retried=True),
         ended(1, Reason.TIMED_OUT),
@@ -118,36 +123,36 @@ def test_the_failures_are_the_latest_with_their_reasons_and_a_trial_that_recover
         ended(5, Reason.INTERRUPTED),
     )
 
-    labels = {str(one.key): one.label for one in board.failures.values()}
+    labels = {str(one.key): one.label for one in run_progress.failures.values()}
     assert labels == {
         "task_0": "no_transcript",
         "task_1": "timed_out, score 0.00",
         "task_2": "score 0.40",
         "task_3": "ungraded, check_raised",
     }
-    assert board.failures[key(0)].is_ours
-    assert board.failures[key(0)].text == "to be retried: why"
-    board.take(ended(0, attempt=2), 0.0)
-    assert key(0) not in board.failures
+    assert run_progress.failures[key(0)].is_ours
+    assert run_progress.failures[key(0)].text == "to be retried: why"
+    run_progress.take(ended(0, attempt=2), 0.0)
+    assert key(0) not in run_progress.failures
 
 
 def test_that_no_judge_was_asked_for_hides_no_other_failure() -> None:
-    board = board_of(began(), ended(0), graded(0, None, why=Ungraded.NO_JUDGE))
+    run_progress = board_of(began(), ended(0), graded(0, None, why=Ungraded.NO_JUDGE))
 
-    assert board.failures == {}
-    assert board.counts.ungraded == 1
+    assert run_progress.failures == {}
+    assert run_progress.counts.ungraded == 1
 
 
 def test_no_failure_to_grade_takes_a_score_away() -> None:
-    board = board_of(began(), ended(0), graded(0, 0.9), graded(0, None, why=Ungraded.JUDGE_UNREACHABLE))
+    run_progress = board_of(began(), ended(0), graded(0, 0.9), graded(0, None, why=Ungraded.JUDGE_UNREACHABLE))
 
-    assert board.counts.passed == 1
-    assert board.failures == {}
+    assert run_progress.counts.passed == 1
+    assert run_progress.failures == {}
 
 
 def test_what_the_agent_does_goes_to_the_trial_that_does_it() -> None:
     usage = Usage(total_tokens=7)
-    board = board_of(
+    run_progress = board_of(
         began(),
         TrialBegan(slot=1, key=key(0), timeout_s=60, ago_s=4.0),
         TrialActivity(slot=1, key=key(1), text="late word of another", usage=Usage(total_tokens=99)),
@@ -155,20 +160,24 @@ def test_what_the_agent_does_goes_to_the_trial_that_does_it() -> None:
         now=10.0,
     )
 
-    assert (board.slots[1].text, board.slots[1].usage, board.slots[1].since) == ("exec ls", usage, 6.0)
-    board.take(RunEnded(), 11.0)
-    assert board.slots == {}
-    assert board.question(12.0) is None
+    assert (run_progress.slots[1].text, run_progress.slots[1].usage, run_progress.slots[1].since) == (
+        "exec ls",
+        usage,
+        6.0,
+    )
+    run_progress.take(RunEnded(), 11.0)
+    assert run_progress.slots == {}
+    assert run_progress.question(12.0) is None
 
 
 def test_the_late_end_of_one_trial_does_not_clear_the_slot_of_the_next() -> None:
-    board = board_of(began(), TrialBegan(slot=1, key=key(1), timeout_s=60), ended(0, slot=1))
+    run_progress = board_of(began(), TrialBegan(slot=1, key=key(1), timeout_s=60), ended(0, slot=1))
 
-    assert board.slots[1].key == key(1)
+    assert run_progress.slots[1].key == key(1)
 
 
 def test_a_forecast_is_asked_with_what_has_ended_what_runs_and_what_waits() -> None:
-    board = board_of(
+    run_progress = board_of(
         began(),
         TrialBegan(slot=1, key=key(0), timeout_s=60),
         ended(0),
@@ -178,9 +187,9 @@ def test_a_forecast_is_asked_with_what_has_ended_what_runs_and_what_waits() -> N
         now=100.0,
     )
     for number in (1, 2):
-        board.ahead.pop(key(number))
+        run_progress.ahead.pop(key(number))
 
-    question = board.question(101.0)
+    question = run_progress.question(101.0)
 
     assert question is not None
     assert [(one.took_s, one.expected_s, one.is_cut) for one in question.ended] == [(21, 30.0, False), (21, 30.0, True)]
@@ -190,42 +199,42 @@ def test_a_forecast_is_asked_with_what_has_ended_what_runs_and_what_waits() -> N
 
 
 def test_while_a_run_is_paused_nobody_is_asked_for_its_end() -> None:
-    board = board_of(began(), PaceChanged(limit=0, why="down"))
+    run_progress = board_of(began(), PaceChanged(limit=0, why="down"))
 
-    assert (board.pace, board.question(0.0)) == ("paused", None)
-    board.take(PaceChanged(limit=1, why="slow"), 0.0)
-    question = board.question(0.0)
-    assert (board.pace, question and question.slots) == ("1 at once", 1)
-    board.take(PaceChanged(limit=2, why="well"), 0.0)
-    assert board.pace == ""
-    board.take(PaceChanged(limit=0, why="enough", is_end=True), 0.0)
-    assert (board.pace, board.question(0.0)) == ("stopped", None)
+    assert (run_progress.pace, run_progress.question(0.0)) == ("paused", None)
+    run_progress.take(PaceChanged(limit=1, why="slow"), 0.0)
+    question = run_progress.question(0.0)
+    assert (run_progress.pace, question and question.slots) == ("1 at once", 1)
+    run_progress.take(PaceChanged(limit=2, why="well"), 0.0)
+    assert run_progress.pace == ""
+    run_progress.take(PaceChanged(limit=0, why="enough", is_end=True), 0.0)
+    assert (run_progress.pace, run_progress.question(0.0)) == ("stopped", None)
 
 
 def test_a_run_that_somebody_ends_foretells_no_trials_that_are_not_started_any_more() -> None:
-    board = board_of(began(), TrialBegan(slot=1, key=key(0), timeout_s=60), ended(0, Reason.INTERRUPTED))
+    run_progress = board_of(began(), TrialBegan(slot=1, key=key(0), timeout_s=60), ended(0, Reason.INTERRUPTED))
 
-    assert (board.pace, board.question(0.0)) == ("stopped", None)
-    board.take(began(), 1.0)  # resumed
-    assert (board.pace, board.question(1.0) is None) == ("", False)
+    assert (run_progress.pace, run_progress.question(0.0)) == ("stopped", None)
+    run_progress.take(began(), 1.0)  # resumed
+    assert (run_progress.pace, run_progress.question(1.0) is None) == ("", False)
 
 
 def test_counts_are_those_of_now_however_often_they_are_asked_for() -> None:
-    board = board_of(began())
+    run_progress = board_of(began())
 
     for event, done, passed in (
         (ended(0), 1, 0),
         (graded(0, 1.0), 1, 1),
         (TrialBegan(slot=1, key=key(0), timeout_s=60, attempt=2), 0, 0),
-        (began(done=3, earlier=Tally(passed=3)), 3, 3),
+        (began(done=3, earlier=GradedBefore(passed=3)), 3, 3),
     ):
-        assert board.counts is board.counts
-        board.take(event, 0.0)
-        assert (board.counts.done, board.counts.passed) == (done, passed)
+        assert run_progress.counts is run_progress.counts
+        run_progress.take(event, 0.0)
+        assert (run_progress.counts.done, run_progress.counts.passed) == (done, passed)
 
 
 def test_a_run_that_is_followed_through_a_resumption_counts_on() -> None:
-    board = board_of(
+    run_progress = board_of(
         began(trials=3),
         ended(0),
         graded(0, 1.0),
@@ -234,9 +243,9 @@ def test_a_run_that_is_followed_through_a_resumption_counts_on() -> None:
         replace(began(trials=3), ahead=tuple(TrialAhead(key=key(number), timeout_s=60) for number in (1, 2))),
     )
 
-    counts = board.counts
-    assert (counts.done, counts.passed, counts.infrastructure, board.slots) == (1, 1, 0, {})
-    assert board.usage.total_tokens == 20
+    counts = run_progress.counts
+    assert (counts.done, counts.passed, counts.infrastructure, run_progress.slots) == (1, 1, 0, {})
+    assert run_progress.usage.total_tokens == 20
 
 
 def test_a_run_that_is_resumed_counts_as_a_whole_and_what_it_left_ungraded_is_being_graded() -> None:
@@ -245,46 +254,48 @@ def test_a_run_that_is_resumed_counts_as_a_whole_and_what_it_left_ungraded_is_be
     resumption = began(
         trials=6,
         done=4,
-        earlier=Tally(passed=2, failed=1, scores=3, points=2.1),
+        earlier=GradedBefore(passed=2, failed=1, scores=3, points=2.1),
         to_grade=(left, again),
         ahead=tuple(TrialAhead(key=key(number), timeout_s=60) for number in (1, 2)),
         spent=Usage(total_tokens=100, cost_usd=1.0),
         judge_spent=Usage(total_tokens=7, cost_usd=0.5),
     )
-    board = board_of(resumption)
+    run_progress = board_of(resumption)
 
-    assert (board.before, board.counts.done, board.counts.waiting) == (4, 4, 1)
+    assert (run_progress.before, run_progress.counts.done, run_progress.counts.waiting) == (4, 4, 1)
     for event in (graded(0, 0.9), graded(1, 0.0), ended(2), graded(2, 0.0)):
-        board.take(event, 0.0)
-    counts = board.counts
+        run_progress.take(event, 0.0)
+    counts = run_progress.counts
     assert (counts.passed, counts.failed, counts.waiting, counts.done) == (3, 2, 0, 5)
     assert counts.mean == pytest.approx(3.0 / 5)
     assert counts.scores == 5
-    assert (board.agents_usage.total_tokens, board.judge_usage.total_tokens) == (110, 7)
+    assert (run_progress.agents_usage.total_tokens, run_progress.judge_usage.total_tokens) == (110, 7)
 
 
 def test_a_trial_that_is_graded_again_has_failed_by_its_last_grade_alone() -> None:
     timed_out = ended(1, Reason.TIMED_OUT)
-    board = board_of(began(), ended(0), graded(0, 0.3), timed_out, graded(1, 0.0))
+    run_progress = board_of(began(), ended(0), graded(0, 0.3), timed_out, graded(1, 0.0))
 
     for again in (RegradeBegan(run="r", trials=2), graded(0, 0.4), graded(1, 0.5)):
-        board.take(again, 1.0)
+        run_progress.take(again, 1.0)
 
-    assert [one.label for one in board.failures.values()] == ["score 0.40", "timed_out, score 0.50"]
+    assert [one.label for one in run_progress.failures.values()] == ["score 0.40", "timed_out, score 0.50"]
 
 
 def test_a_trial_without_a_judge_is_still_known_for_how_it_ended() -> None:
     no_judge = [graded(number, None, why=Ungraded.NO_JUDGE) for number in (0, 1)]
-    board = board_of(began(), ended(0), ended(1, Reason.TIMED_OUT), *no_judge)
+    run_progress = board_of(began(), ended(0), ended(1, Reason.TIMED_OUT), *no_judge)
 
-    assert [(str(one.key), one.label) for one in board.failures.values()] == [("task_1", "timed_out")]
+    assert [(str(one.key), one.label) for one in run_progress.failures.values()] == [("task_1", "timed_out")]
 
 
 def test_grading_again_counts_its_own_grades() -> None:
     judge = JudgeGrade(score=0.5, cost_usd=0.25)
     grade = replace(graded(0, 0.5).grade, judge=judge)
-    board = board_of(began(), ended(0), graded(0, 1.0), RegradeBegan(run="r", trials=2), TrialGraded(grade=grade))
+    run_progress = board_of(
+        began(), ended(0), graded(0, 1.0), RegradeBegan(run="r", trials=2), TrialGraded(grade=grade)
+    )
 
-    assert board.only_grades
-    assert len(board.regraded) == 1
-    assert board.judge_usage.cost_usd == 0.25
+    assert run_progress.only_grades
+    assert len(run_progress.regraded) == 1
+    assert run_progress.judge_usage.cost_usd == 0.25

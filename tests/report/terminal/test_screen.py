@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.events import (
+    GradedBefore,
     PaceChanged,
     RegradeBegan,
     RunBegan,
     SetUpStep,
-    Tally,
     TrialActivity,
     TrialBegan,
     TrialEnded,
@@ -23,30 +23,34 @@ from pinchbench.events import (
 )
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Usage
 from pinchbench.report.terminal.eta import Forecast
-from pinchbench.report.terminal.progress import Board
+from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.report.terminal.screen import ECHO_COLUMNS, Size, screen_rows, time_left, totals_parts
 
 FORECAST = Forecast(low_s=32 * 60, median_s=40 * 60, high_s=58 * 60)
 
 
-def board_of(slots: int = 4, failures: int = 6, *, said: str = "exec ls", name: str = "task_{}") -> Board:
-    board = Board()
-    board.take(RunBegan(run_id="r", model="m", trials=100, slots=slots, folder=Path("r"), max_cost_usd=20.0), 0.0)
+def board_of(slots: int = 4, failures: int = 6, *, said: str = "exec ls", name: str = "task_{}") -> RunProgress:
+    run_progress = RunProgress()
+    run_progress.take(
+        RunBegan(run_id="r", model="m", trials=100, slots=slots, folder=Path("r"), max_cost_usd=20.0), 0.0
+    )
     for number in range(failures):
         key = TrialKey(task_id=name.format(number), repetition=1)
         outcome = Outcome(key=key, reason=Reason.TIMED_OUT, digest="d", note=said)
-        board.take(TrialEnded(outcome=outcome), 1.0)
+        run_progress.take(TrialEnded(outcome=outcome), 1.0)
         judge = JudgeGrade(score=0.0, cost_usd=0.01)
-        board.take(TrialGraded(grade=Grade(key=key, grading_type=GradingType.HYBRID, score=0.0, judge=judge)), 1.0)
+        run_progress.take(
+            TrialGraded(grade=Grade(key=key, grading_type=GradingType.HYBRID, score=0.0, judge=judge)), 1.0
+        )
     for slot in range(1, slots + 1):
         key = TrialKey(task_id=name.format(slot), repetition=2)
-        board.take(TrialBegan(slot=slot, key=key, timeout_s=120, attempt=1 + slot % 2), 2.0)
-        board.take(TrialActivity(slot=slot, key=key, text=said, usage=Usage(total_tokens=12_300)), 3.0)
-    return board
+        run_progress.take(TrialBegan(slot=slot, key=key, timeout_s=120, attempt=1 + slot % 2), 2.0)
+        run_progress.take(TrialActivity(slot=slot, key=key, text=said, usage=Usage(total_tokens=12_300)), 3.0)
+    return run_progress
 
 
-def drawn(board: Board, width: int, height: int, forecast: Forecast | None = FORECAST) -> list[str]:
-    return [row.plain for row in screen_rows(board, forecast, 60.0, Size(width=width, height=height))]
+def drawn(run_progress: RunProgress, width: int, height: int, forecast: Forecast | None = FORECAST) -> list[str]:
+    return [row.plain for row in screen_rows(run_progress, forecast, 60.0, Size(width=width, height=height))]
 
 
 def test_a_slot_has_a_line_with_its_task_time_tokens_and_what_it_does() -> None:
@@ -61,21 +65,21 @@ def test_a_slot_has_a_line_with_its_task_time_tokens_and_what_it_does() -> None:
     [(30.0, "429, retry 4 of 9, next in 30 s"), (0.4, "429, retry 4 of 9, next in 1 s")],
 )
 def test_a_slot_in_which_openclaw_waits_says_for_what_and_how_long(next_s: float, shown: str) -> None:
-    board = board_of()
-    key = board.slots[1].key
-    board.take(TrialWaits(slot=1, key=key, text="429, retry 4 of 9", next_s=next_s), 60.0)
+    run_progress = board_of()
+    key = run_progress.slots[1].key
+    run_progress.take(TrialWaits(slot=1, key=key, text="429, retry 4 of 9", next_s=next_s), 60.0)
 
-    assert drawn(board, 100, 30)[0].endswith(f"12.3k {shown}")
-    board.slots[1].next_at = 59.0
-    assert drawn(board, 100, 30)[0].endswith("12.3k 429, retry 4 of 9, waiting for the model")
+    assert drawn(run_progress, 100, 30)[0].endswith(f"12.3k {shown}")
+    run_progress.slots[1].next_at = 59.0
+    assert drawn(run_progress, 100, 30)[0].endswith("12.3k 429, retry 4 of 9, waiting for the model")
 
 
 def test_a_long_name_is_cut_before_what_tells_the_trial_from_its_others() -> None:
-    board = board_of(name="task_{}_of_many_words_that_say_very_much_about_it")
+    run_progress = board_of(name="task_{}_of_many_words_that_say_very_much_about_it")
 
-    assert drawn(board, 100, 30)[0].startswith("1 task_1_of_many_words_that_…@2 #2 ")
-    assert drawn(board, 40, 30)[1].split()[1].endswith("…@2")
-    assert len(drawn(board, 6, 30)) > 1  # no room for that either
+    assert drawn(run_progress, 100, 30)[0].startswith("1 task_1_of_many_words_that_…@2 #2 ")
+    assert drawn(run_progress, 40, 30)[1].split()[1].endswith("…@2")
+    assert len(drawn(run_progress, 6, 30)) > 1  # no room for that either
 
 
 def test_the_last_failures_stand_with_their_reasons() -> None:
@@ -101,7 +105,7 @@ def test_the_totals_name_everything_and_add_up() -> None:
 
 
 def test_each_limit_stands_beside_what_is_used_of_it_and_a_resumed_runs_counts_are_those_of_all_of_it() -> None:
-    board = Board()
+    run_progress = RunProgress()
     began = RunBegan(
         run_id="r",
         model="m",
@@ -109,7 +113,7 @@ def test_each_limit_stands_beside_what_is_used_of_it_and_a_resumed_runs_counts_a
         slots=1,
         folder=Path("r"),
         done=3,
-        earlier=Tally(passed=2, failed=1, scores=3, points=2.25),
+        earlier=GradedBefore(passed=2, failed=1, scores=3, points=2.25),
         max_cost_usd=5.0,
         max_tokens=230_000,
         max_hours=2.0,
@@ -117,11 +121,11 @@ def test_each_limit_stands_beside_what_is_used_of_it_and_a_resumed_runs_counts_a
         judge_spent=Usage(total_tokens=5_000, cost_usd=0.2),
     )
     key = TrialKey(task_id="task_a", repetition=1)
-    board.take(began, 0.0)
-    board.take(TrialBegan(slot=1, key=key, timeout_s=120), 0.0)
-    board.take(TrialActivity(slot=1, key=key, text="", usage=Usage(total_tokens=1_000, cost_usd=0.05)), 0.0)
+    run_progress.take(began, 0.0)
+    run_progress.take(TrialBegan(slot=1, key=key, timeout_s=120), 0.0)
+    run_progress.take(TrialActivity(slot=1, key=key, text="", usage=Usage(total_tokens=1_000, cost_usd=0.05)), 0.0)
 
-    assert list(totals_parts(board, FORECAST, 720.0)) == [
+    assert list(totals_parts(run_progress, FORECAST, 720.0)) == [
         "3 of 10 done (3 of them before)",
         "2 passed",
         "1 failed",
@@ -135,27 +139,27 @@ def test_each_limit_stands_beside_what_is_used_of_it_and_a_resumed_runs_counts_a
 
 
 def test_without_a_forecast_there_is_a_dash_and_at_the_end_nothing() -> None:
-    board = board_of()
-    assert list(totals_parts(board, None, 1.0))[-1] == "time left –"
-    board.slots.clear()
-    assert list(totals_parts(board, None, 1.0))[-1] == "1.0 s"
+    run_progress = board_of()
+    assert list(totals_parts(run_progress, None, 1.0))[-1] == "time left –"
+    run_progress.slots.clear()
+    assert list(totals_parts(run_progress, None, 1.0))[-1] == "1.0 s"
 
 
 def test_a_forecast_from_before_the_run_was_paused_is_not_shown_any_more() -> None:
-    board = board_of()
-    board.take(PaceChanged(limit=0, why="down"), 2.0)
+    run_progress = board_of()
+    run_progress.take(PaceChanged(limit=0, why="down"), 2.0)
 
-    assert list(totals_parts(board, FORECAST, 3.0))[-1] == "time left –"
+    assert list(totals_parts(run_progress, FORECAST, 3.0))[-1] == "time left –"
 
 
 def test_a_run_that_has_not_begun_and_grading_again_have_their_own_words() -> None:
-    board = Board()
-    assert list(totals_parts(board, None, 1.0)) == ["getting ready"]
-    board.take(SetUpStep(text="looking for OpenClaw"), 2.0)
-    board.take(SetUpStep(text="starting the gateway"), 3.0)
-    assert list(totals_parts(board, None, 25.0)) == ["getting ready: starting the gateway", "23.0 s"]
-    board.take(RegradeBegan(run="r", trials=7), 0.0)
-    assert list(totals_parts(board, None, 1.0)) == ["0 of 7 graded again"]
+    run_progress = RunProgress()
+    assert list(totals_parts(run_progress, None, 1.0)) == ["getting ready"]
+    run_progress.take(SetUpStep(text="looking for OpenClaw"), 2.0)
+    run_progress.take(SetUpStep(text="starting the gateway"), 3.0)
+    assert list(totals_parts(run_progress, None, 25.0)) == ["getting ready: starting the gateway", "23.0 s"]
+    run_progress.take(RegradeBegan(run="r", trials=7), 0.0)
+    assert list(totals_parts(run_progress, None, 1.0)) == ["0 of 7 graded again"]
 
 
 @pytest.mark.parametrize(
@@ -204,8 +208,8 @@ def test_sixteen_slots_fit_into_80_by_24_with_failures_and_totals() -> None:
 def test_nothing_that_is_drawn_goes_beyond_the_terminal(  # noqa: PLR0917 - hypothesis gives them by name
     width: int, height: int, slots: int, failures: int, said: str, name: str, has_forecast: bool
 ) -> None:
-    board = board_of(slots, failures, said=said, name=name)
-    rows = screen_rows(board, FORECAST if has_forecast else None, 60.0, Size(width=width, height=height))
+    run_progress = board_of(slots, failures, said=said, name=name)
+    rows = screen_rows(run_progress, FORECAST if has_forecast else None, 60.0, Size(width=width, height=height))
 
     assert 1 <= len(rows) <= max(1, height - 1)
     assert all(row.cell_len <= max(1, width - 1) for row in rows)
@@ -215,8 +219,8 @@ def test_nothing_that_is_drawn_goes_beyond_the_terminal(  # noqa: PLR0917 - hypo
 
 
 def test_a_slot_beyond_its_limit_and_one_without_a_limit_are_drawn_too() -> None:
-    board = board_of(slots=1)
-    board.slots[1] = replace(board.slots[1], timeout_s=10.0)
-    assert drawn(board, 100, 30)[0].split()[3] == "━━━━━━━━"
-    board.slots[1] = replace(board.slots[1], timeout_s=0.0)
-    assert "58 of 0 s" in drawn(board, 100, 30)[0]
+    run_progress = board_of(slots=1)
+    run_progress.slots[1] = replace(run_progress.slots[1], timeout_s=10.0)
+    assert drawn(run_progress, 100, 30)[0].split()[3] == "━━━━━━━━"
+    run_progress.slots[1] = replace(run_progress.slots[1], timeout_s=0.0)
+    assert "58 of 0 s" in drawn(run_progress, 100, 30)[0]

@@ -11,7 +11,7 @@ import pytest
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model import GradingType, Reason, Ungraded
-from pinchbench.results.compare.comparison import Comparison, Unpaired, Verdict, compare
+from pinchbench.results.compare.comparison import Comparison, Conclusion, Unpaired, compare
 from pinchbench.results.compare.json import record
 from pinchbench.results.compare.samples import find_sides
 from pinchbench.results.compare.verdict import outlook, verdict, warnings
@@ -137,7 +137,7 @@ def test_a_plain_difference_is_told_and_the_sides_swapped_tell_the_same(tmp_path
 
     found, swapped = _compared(tmp_path), _compared(tmp_path, B, A)
 
-    assert (found.verdict, swapped.verdict) == (Verdict.B_BETTER, Verdict.A_BETTER)
+    assert (found.verdict, swapped.verdict) == (Conclusion.B_BETTER, Conclusion.A_BETTER)
     assert verdict(found).startswith("B is better by 0.")
     assert verdict(swapped) == verdict(found).replace("B is", "A is")
     assert list(outlook(found)) == []
@@ -149,7 +149,7 @@ def test_the_same_scores_can_not_be_told_apart(tmp_path: Path) -> None:
 
     found = _compared(tmp_path)
 
-    assert found.verdict is Verdict.CANT_TELL
+    assert found.verdict is Conclusion.CANT_TELL
     assert verdict(found) == "The data can't tell A from B: B − A is 0.000 (−0.324 to 0.324), p = 1.000."
     assert [line for line in outlook(found) if "would be told 4 times in 5" in line]
 
@@ -185,7 +185,7 @@ def test_an_interval_without_0_beside_an_adjusted_p_is_explained(tmp_path: Path)
 
     found, *_ = compare(find_sides(names, tmp_path))
 
-    assert found.verdict is Verdict.CANT_TELL
+    assert found.verdict is Conclusion.CANT_TELL
     assert next(outlook(found)).startswith("Although the interval leaves out 0, p, adjusted")
 
 
@@ -219,7 +219,7 @@ def test_too_few_tasks_are_called_so_whatever_their_difference(tmp_path: Path, t
 
     found = _compared(tmp_path)
 
-    assert found.verdict is Verdict.TOO_FEW_TASKS
+    assert found.verdict is Conclusion.TOO_FEW_TASKS
     assert words in verdict(found)
     assert all(sentence for sentence in outlook(found))
 
@@ -231,7 +231,7 @@ def test_nothing_in_common_is_said_plainly(tmp_path: Path, theirs: dict[str, tup
 
     found = _compared(tmp_path)
 
-    assert found.verdict is Verdict.NOTHING_PAIRED
+    assert found.verdict is Conclusion.NOTHING_PAIRED
     assert verdict(found).startswith("Nothing can be compared")
     assert list(outlook(found)) == []
     assert found.unpaired

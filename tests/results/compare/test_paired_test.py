@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from bench.calibration import SHAPES, Shape, coverage, pairs_of, told_apart
-from pinchbench.results.compare.comparison import Verdict, verdict_of
+from pinchbench.results.compare.comparison import Conclusion, verdict_of
 from pinchbench.results.compare.paired_test import (
     EXACT_TASKS,
     FEWEST_TASKS,
     Difference,
-    Needed,
     Pair,
+    RequiredSamples,
     difference_of,
     holm,
     needed,
@@ -217,7 +217,7 @@ def test_the_same_model_run_once_and_five_times_is_called_different_in_at_most_o
     for _ in range(150):
         a, b = ALIKE.draw(source, tasks=40, runs=6, worse=0.0)
         found = difference_of(pairs_of(a[:, :1], b[:, 1:]), flips=300)
-        told += verdict_of(found, found.p) is not Verdict.CANT_TELL
+        told += verdict_of(found, found.p) is not Conclusion.CANT_TELL
     assert told <= stats.binom.ppf(0.999, 150, 0.05)  # 13 % with turned signs alone
 
 
@@ -266,7 +266,7 @@ def test_as_many_repetitions_as_needed_tell_the_difference_four_times_in_five() 
         found = difference_of(
             _simulated(tasks=12, runs=outlook.repetitions, shift=0.05, between=0.02, within=0.15, seed=seed)
         )
-        told += verdict_of(found, found.p) is Verdict.B_BETTER
+        told += verdict_of(found, found.p) is Conclusion.B_BETTER
     assert 0.68 < told / 300 < 0.95  # the variances are known from twelve tasks only
 
 
@@ -279,7 +279,7 @@ def test_as_many_tasks_as_needed_tell_the_difference_four_times_in_five() -> Non
         found = difference_of(
             _simulated(tasks=outlook.tasks, runs=2, shift=0.05, between=0.1, within=0.1, seed=seed), flips=500
         )
-        told += verdict_of(found, found.p) is Verdict.B_BETTER
+        told += verdict_of(found, found.p) is Conclusion.B_BETTER
     assert 0.65 < told / 200 < 0.95
 
 
@@ -312,19 +312,19 @@ def test_where_nothing_differs_nothing_is_needed_and_one_task_says_nothing() -> 
     assert equal.detectable is not None
     assert equal.detectable > 0.2
     assert needed(_pairs([0.3] * 5)).detectable is None  # there is no test
-    assert needed(_pairs([0.3])) == needed([]) == Needed()
+    assert needed(_pairs([0.3])) == needed([]) == RequiredSamples()
 
 
 @pytest.mark.parametrize("tasks", [8, 20])
 def test_equal_differences_need_more_tasks_as_long_as_the_interval_holds_0(tasks: int) -> None:
     pairs = [Pair(a=(0.4, 0.4), b=(0.45, 0.45))] * tasks
     outlook = needed(pairs)
-    assert verdict_of(difference_of(pairs), 0.01) is Verdict.CANT_TELL
+    assert verdict_of(difference_of(pairs), 0.01) is Conclusion.CANT_TELL
     assert outlook.repetitions is None
     assert outlook.tasks is not None
     assert outlook.tasks > tasks
     more = [Pair(a=(0.4, 0.4), b=(0.45, 0.45))] * outlook.tasks
-    assert verdict_of(difference_of(more, flips=500), 0.01) is Verdict.B_BETTER
+    assert verdict_of(difference_of(more, flips=500), 0.01) is Conclusion.B_BETTER
 
 
 @given(PAIRS.filter(lambda pairs: len(pairs) >= FEWEST_TASKS))

@@ -12,7 +12,7 @@ from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ResultsError
 from pinchbench.events import Notice, RegradeBegan, RunBegan, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model import Reason, TrialKey
-from pinchbench.report.terminal.progress import Board
+from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.records import (
     PaceSet,
@@ -25,7 +25,7 @@ from pinchbench.results.journal.records import (
     encode,
 )
 from pinchbench.results.journal.recovery import MAX_RECORD_BYTES
-from pinchbench.results.journal.tail import FollowedRun, JournalTail, Retelling
+from pinchbench.results.journal.tail import EventReplay, FollowedRun, JournalTail
 from pinchbench.results.manifest import TaskFacts, read_facts
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def test_a_journal_that_has_gone_is_an_error_that_names_it(journal: Path) -> Non
         tail.read()
 
 
-def _followed(files: RunFiles) -> Board:
-    board = Board()
+def _followed(files: RunFiles) -> RunProgress:
+    run_progress = RunProgress()
     for event in FollowedRun(files).read():
-        board.take(event, 0.0)
-    return board
+        run_progress.take(event, 0.0)
+    return run_progress
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -123,26 +123,26 @@ def test_a_followed_run_comes_to_the_same_counts_as_its_result(tmp_path: Path, s
     again = Made(retried=(Reason.PROVIDER_ERROR, Reason.NO_TRANSCRIPT), score=0.5)
     files = write_run(tmp_path, PlannedRun(trials={**trials, "task_again": (again,)}, planned_beyond=1))
 
-    board, run = _followed(files), read_run(files)
+    run_progress, run = _followed(files), read_run(files)
 
-    counts = board.counts
+    counts = run_progress.counts
     scores = [score for key in run.facts.keys if (score := run.score(key)) is not None]
     assert counts.done == len(run.outcomes)
-    assert board.trials == len(run.facts.plan)
+    assert run_progress.trials == len(run.facts.plan)
     assert counts.scores == len(scores)
     assert counts.mean == pytest.approx(sum(scores) / len(scores))
     assert counts.passed == sum(score >= run.pass_threshold for score in scores)
-    assert counts.infrastructure == sum(not one.reason.counts for one in run.outcomes)
-    assert counts.ungraded == sum(one.reason.counts and run.score(one.key) is None for one in run.outcomes)
-    assert board.retries == 2
-    assert len(board.ahead) == 10
-    assert board.usage.total_tokens == sum(one.usage.total_tokens for one in run.journal.state.attempts)
-    assert board.judge_usage.cost_usd == pytest.approx(0.001 * len(run.journal.state.attempt_grades))
+    assert counts.infrastructure == sum(not one.reason.is_valid for one in run.outcomes)
+    assert counts.ungraded == sum(one.reason.is_valid and run.score(one.key) is None for one in run.outcomes)
+    assert run_progress.retries == 2
+    assert len(run_progress.ahead) == 10
+    assert run_progress.usage.total_tokens == sum(one.usage.total_tokens for one in run.journal.state.attempts)
+    assert run_progress.judge_usage.cost_usd == pytest.approx(0.001 * len(run.journal.state.attempt_grades))
 
 
-def _retelling(tmp_path: Path) -> Retelling:
+def _retelling(tmp_path: Path) -> EventReplay:
     files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(), Made()), "task_b": (Made(),)}, slots=4))
-    return Retelling(read_facts(files.provenance), files)
+    return EventReplay(read_facts(files.provenance), files)
 
 
 def test_the_beginning_says_what_is_ahead_and_how_long_ago_it_was(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.model import Outcome, Reason, TrialKey
-from pinchbench.runner.scheduling.circuit_breaker import FIRST, PAUSES, ROW, Breaker, GiveUp, Pause, Recovered
+from pinchbench.runner.scheduling.circuit_breaker import FIRST, PAUSES, ROW, CircuitBreaker, GiveUp, Pause, Recovered
 from pinchbench.runner.scheduling.diagnosis import SANITY_TASKS, diagnose
 
 LOST = Reason.GATEWAY_LOST  # passes
@@ -21,22 +21,22 @@ def outcome(reason: Reason, task_id: str = "t1", *, asleep_s: float = 0, note: s
     return Outcome(key=key, reason=reason, digest="d", asleep_s=asleep_s, note=note)
 
 
-def breaker(*, enabled: bool = True, works: bool = False, jitter: float = 1) -> Breaker:
-    return Breaker(enabled=enabled, delay_s=10, jitter=lambda: jitter, works=works)
+def breaker(*, enabled: bool = True, works: bool = False, jitter: float = 1) -> CircuitBreaker:
+    return CircuitBreaker(enabled=enabled, delay_s=10, jitter=lambda: jitter, works=works)
 
 
-def feed(one: Breaker, *reasons: Reason) -> list[object]:
+def feed(one: CircuitBreaker, *reasons: Reason) -> list[object]:
     ends = (outcome(reason, f"t{number}") for number, reason in enumerate(reasons))
     return [one.ended(ended, 100, is_probe=False) for ended in ends]
 
 
-def opened(reason: Reason = LOST) -> Breaker:
+def opened(reason: Reason = LOST) -> CircuitBreaker:
     one = breaker()
     assert isinstance(feed(one, *[reason] * FIRST)[-1], Pause)
     return one
 
 
-def probe(one: Breaker, ended: Outcome, now: float = 200) -> object:
+def probe(one: CircuitBreaker, ended: Outcome, now: float = 200) -> object:
     one.probing()
     assert one.state == "probing"
     return one.ended(ended, now, is_probe=True)
@@ -164,7 +164,7 @@ def test_what_still_runs_while_the_probe_does_can_only_help() -> None:
     assert one.state == "closed"
 
 
-@pytest.mark.parametrize("reason", [one for one in Reason if one.counts])
+@pytest.mark.parametrize("reason", [one for one in Reason if one.is_valid])
 def test_a_probe_that_counts_closes_it_and_everything_starts_anew(reason: Reason) -> None:
     one = opened()
     assert isinstance(probe(one, outcome(reason)), Recovered)

@@ -207,8 +207,8 @@ def test_what_a_provider_writes_is_told_apart(cause: Cause, note: str) -> None:
         (DISK_FULL, False),
     ],
 )
-def test_waiting_helps_against_what_the_provider_settles_itself(cause: Cause, passes: bool) -> None:
-    assert cause.passes is passes
+def test_waiting_helps_against_what_the_provider_settles_itself(cause: Cause, is_transient: bool) -> None:
+    assert cause.is_transient is is_transient
 
 
 @given(st.text(max_size=500))
@@ -221,7 +221,7 @@ def test_a_model_that_never_answered_is_diagnosed_by_what_stands_beside_it() -> 
         Reason.NO_MODEL_CALL, "the model had not answered once when the time was up; stderr.log may say why"
     )
     assert cause_of(silent).name == "model never answered"
-    assert cause_of(silent).passes
+    assert cause_of(silent).is_transient
     assert not is_busy(silent)
     told = outcome(Reason.NO_MODEL_CALL, "429 Too many requests")
     assert cause_of(told) == BUSY
@@ -231,7 +231,7 @@ def test_a_model_that_never_answered_is_diagnosed_by_what_stands_beside_it() -> 
         outcome(Reason.NO_MODEL_CALL, "the last turn's transcript holds no answer of a model"), rate_limits=7
     )
     assert cause_of(refused) == BUSY
-    assert cause_of(outcome(Reason.NO_MODEL_CALL, "the last turn's transcript holds no answer of a model")).passes
+    assert cause_of(outcome(Reason.NO_MODEL_CALL, "the last turn's transcript holds no answer of a model")).is_transient
 
 
 @pytest.mark.parametrize("reason", [Reason.COMPLETED, Reason.TIMED_OUT, Reason.PROVIDER_ERROR])
@@ -278,11 +278,13 @@ def test_every_infrastructure_reason_has_a_cause_of_its_own() -> None:
         (Reason.RUNNER_BUG, False),
     ],
 )
-def test_waiting_helps_against_what_was_lost_and_not_against_what_is_missing(reason: Reason, passes: bool) -> None:
-    assert cause_of(outcome(reason)).passes is passes
+def test_waiting_helps_against_what_was_lost_and_not_against_what_is_missing(
+    reason: Reason, is_transient: bool
+) -> None:
+    assert cause_of(outcome(reason)).is_transient is is_transient
 
 
-@pytest.mark.parametrize("reason", [one for one in Reason if not one.counts])
+@pytest.mark.parametrize("reason", [one for one in Reason if not one.is_valid])
 def test_every_reason_that_says_nothing_about_the_model_has_a_sentence(reason: Reason) -> None:
     said = diagnose(outcome(reason, "first\nsecond"))
     assert said.startswith(f"task_00_sanity: {reason.value} (first second). ")

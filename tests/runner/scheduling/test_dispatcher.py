@@ -27,10 +27,10 @@ from pinchbench.model import (
 from pinchbench.results.journal.records import PaceSet, TrialFinished
 from pinchbench.runner.control import RunControl
 from pinchbench.runner.scheduling.budget import Budget, Limits
-from pinchbench.runner.scheduling.circuit_breaker import Breaker
+from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import LATE_PROBE, Decision, Dispatcher, Pace
-from pinchbench.runner.scheduling.queue import Schedule
-from pinchbench.runner.scheduling.rate_limit import Throttle
+from pinchbench.runner.scheduling.queue import AttemptQueue
+from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
@@ -115,9 +115,11 @@ class Bench:
             return 1.0
 
         self.dispatcher = Dispatcher(
-            schedule=Schedule(attempts(trials), retries=retries, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
-            throttle=Throttle(slots, delay_s=DELAY_S, jitter=jitter),
-            breaker=Breaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
+            schedule=AttemptQueue(
+                attempts(trials), retries=retries, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter
+            ),
+            throttle=RateLimit(slots, delay_s=DELAY_S, jitter=jitter),
+            breaker=CircuitBreaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
             budget=Budget(limits, began=anyio.current_time(), expected_s=expected_s or {}),
         )
         self.control = RunControl(self.dispatcher, record=self._record, interrupt=self.interrupt, tell=self.told.append)
@@ -172,9 +174,9 @@ def test_what_follows_from_the_end_of_an_attempt_is_a_value_and_nothing_is_done(
         return 1.0
 
     dispatcher = Dispatcher(
-        schedule=Schedule(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
-        throttle=Throttle(2, delay_s=DELAY_S, jitter=jitter),
-        breaker=Breaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
+        schedule=AttemptQueue(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+        throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
+        breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
         budget=Budget(Limits(max_cost_usd=1.0), began=0.0),
     )
     first, nothing = dispatcher.next(0.0)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.model import Attempt, Ending, GradingType, Outcome, Reason, Task, Trial, TrialKey
-from pinchbench.runner.scheduling.queue import MAX_DELAY_S, Schedule
+from pinchbench.runner.scheduling.queue import MAX_DELAY_S, AttemptQueue
 
 LOST = Reason.GATEWAY_LOST
 
@@ -30,11 +30,11 @@ def outcome(attempt: Attempt, reason: Reason) -> Outcome:
 
 def schedule(
     planned: list[Attempt], *, retries: int = 2, retry_timeouts: bool = False, delay_s: float = 10, jitter: float = 1
-) -> Schedule:
-    return Schedule(planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=delay_s, jitter=lambda: jitter)
+) -> AttemptQueue:
+    return AttemptQueue(planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=delay_s, jitter=lambda: jitter)
 
 
-def given_out(one: Schedule, now: float = 0) -> Attempt:
+def given_out(one: AttemptQueue, now: float = 0) -> Attempt:
     attempt = one.next(now)
     assert isinstance(attempt, Attempt)
     return attempt
@@ -89,7 +89,7 @@ def test_a_retry_waits_for_the_other_trials_and_for_its_time() -> None:
 def test_retries_come_in_the_order_in_which_they_are_due() -> None:
     planned = attempts(3)
     delays = iter([1.5, 0.5, 1.0])
-    one = Schedule(planned, retries=1, retry_timeouts=False, delay_s=10, jitter=lambda: next(delays))
+    one = AttemptQueue(planned, retries=1, retry_timeouts=False, delay_s=10, jitter=lambda: next(delays))
     for attempt in [given_out(one) for _ in planned]:
         one.ended(attempt, outcome(attempt, LOST), 0)
     assert [given_out(one, 100).key.task_id for _ in planned] == ["t1", "t2", "t0"]
@@ -205,7 +205,7 @@ def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
 ) -> None:
     planned = attempts(count)
     jitter = st.floats(0.5, 1.5)
-    one = Schedule(
+    one = AttemptQueue(
         planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=10, jitter=lambda: data.draw(jitter)
     )
     reasons = st.sampled_from([Reason.COMPLETED, Reason.TIMED_OUT, LOST, Reason.INTERRUPTED])

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.runner.scheduling.rate_limit import Throttle
+from pinchbench.runner.scheduling.rate_limit import RateLimit
 
 
-def throttle(most: int, *, delay_s: float = 5, jitter: float = 1) -> Throttle:
-    return Throttle(most, delay_s=delay_s, jitter=lambda: jitter)
+def throttle(most: int, *, delay_s: float = 5, jitter: float = 1) -> RateLimit:
+    return RateLimit(most, delay_s=delay_s, jitter=lambda: jitter)
 
 
 def test_it_begins_with_all_there_may_be_and_nothing_to_wait_for() -> None:
@@ -82,7 +82,7 @@ def test_it_stays_within_its_bounds_and_says_when_it_changes(
     most: int, delay_s: float, steps: list[tuple[bool, float, float, float]]
 ) -> None:
     jitters = iter([jitter for *_, jitter in steps])
-    one = Throttle(most, delay_s=delay_s, jitter=lambda: next(jitters))
+    one = RateLimit(most, delay_s=delay_s, jitter=lambda: next(jitters))
     now = 0.0
     for is_busy, passes_s, ago_s, _ in steps:
         now += passes_s
@@ -107,7 +107,7 @@ class Running:
 class Provider:
     """Serves `capacity` trials at once, half a minute each; one more is told so and ends after a second."""
 
-    def __init__(self, one: Throttle, *, capacity: int, seed: int) -> None:
+    def __init__(self, one: RateLimit, *, capacity: int, seed: int) -> None:
         self.throttle = one
         self.capacity = capacity
         self.limits: list[int] = []
@@ -154,7 +154,7 @@ def test_the_limit_settles_near_what_the_provider_serves_and_comes_back(capacity
     most = 32
     random = Random(seed)
     provider = Provider(
-        Throttle(most, delay_s=5, jitter=lambda: random.uniform(0.5, 1.5)), capacity=capacity, seed=seed
+        RateLimit(most, delay_s=5, jitter=lambda: random.uniform(0.5, 1.5)), capacity=capacity, seed=seed
     )
     provider.run(200)
     assert set(provider.limits) <= set(range(1, most + 1))

@@ -16,12 +16,12 @@ from bench.start_order import high, lower_bound, make_world, makespan, ordered, 
 from pinchbench.model import Attempt, GradingType, Outcome, Reason, Task
 from pinchbench.runner.control import RunControl
 from pinchbench.runner.scheduling.budget import Budget, Limits
-from pinchbench.runner.scheduling.circuit_breaker import Breaker
+from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
 from pinchbench.runner.scheduling.past_durations import PastTrial
 from pinchbench.runner.scheduling.plan import plan_trials
-from pinchbench.runner.scheduling.queue import Schedule
-from pinchbench.runner.scheduling.rate_limit import Throttle
+from pinchbench.runner.scheduling.queue import AttemptQueue
+from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.scheduling.start_order import expected_durations, start_order
 from pinchbench.runner.signals import Interrupt
 
@@ -229,9 +229,9 @@ async def real_makespan(world: World, order: Sequence[Attempt], *, slots: int) -
         return 1.0
 
     dispatcher = Dispatcher(
-        schedule=Schedule(order, retries=2, retry_timeouts=False, delay_s=10, jitter=jitter),
-        throttle=Throttle(slots, delay_s=10, jitter=jitter),
-        breaker=Breaker(enabled=True, delay_s=10, jitter=jitter),
+        schedule=AttemptQueue(order, retries=2, retry_timeouts=False, delay_s=10, jitter=jitter),
+        throttle=RateLimit(slots, delay_s=10, jitter=jitter),
+        breaker=CircuitBreaker(enabled=True, delay_s=10, jitter=jitter),
         budget=Budget(Limits(), began=anyio.current_time()),
     )
     control = RunControl(dispatcher, record=lambda _: None, interrupt=Interrupt(), tell=lambda _: None)
