@@ -144,6 +144,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     ),
     # the steps of a run: test_run.py, test_resume.py, test_grading.py and test_gateway.py
     "runner": (
+        "assembly",
         "clean",
         "control",
         "graders",
@@ -152,6 +153,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "provenance",
         "recorder",
         "regrade",
+        "run_context",
         "run_folders",
         "set_up",
         "worker",

@@ -52,14 +52,13 @@ if TYPE_CHECKING:
     from pinchbench.results.journal.records import Record
     from pinchbench.runner.observer import RunObserver
     from pinchbench.runner.prepare import Prepared, Resumption
+    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.run_folders import RunFolders
-    from pinchbench.runner.run_redaction import Redactor
-    from pinchbench.runner.signals import Interrupt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ready:
-    """What the trials of a run are made with. `config` has its isolation chosen, `first` begins this part of the journal."""
+    """What trials need. `config.isolation` is never `auto`; `first` is the first record of this session."""
 
     config: RunConfig
     openclaw: OpenClaw
@@ -83,35 +82,26 @@ def require_capacity(slots: int) -> None:
 
 
 async def set_up(
-    prepared: Prepared,
-    resumption: Resumption | None,
-    *,
-    run_id: str,
-    folders: RunFolders,
-    scripted: ScriptedModel | None,
-    gateways: TaskGroup,
-    stack: AsyncExitStack,
-    interrupt: Interrupt,
-    run_observer: RunObserver,
-    redactor: Redactor,
+    run: RunContext, folders: RunFolders, *, scripted: ScriptedModel | None, gateways: TaskGroup, stack: AsyncExitStack
 ) -> Ready:
-    """Make the homes, open the judge, and write down what runs.
+    """Create the homes, open the judge, and write down what runs.
 
-    A gateway runs in `gateways`; it and the judge are closed with the `stack`. `redactor` learns all keys that agents
-    and judges may come to know. Raises PinchBenchError.
+    Gateways run in `gateways`; they and the judge are closed with `stack`. The run's redactor learns every key that
+    agents and judges may see. Raises PinchBenchError.
     """
+    prepared, resumption, observer = run.prepared, run.resumption, run.observer
     config = prepared.config
     for remark in prepared.remarks:
-        run_observer.tell(remark)
+        observer.tell(remark)
     user = await user_state(config) if prepared.slots else UserState()
     judging = config.judge.api_key_env if config.judge is not None else None
     names = partial(secrets_of, config.api_key_env, judging, is_demo=config.is_demo)
-    redactor.learn(await to_thread.run_sync(names))
-    await _ask_endpoints(prepared, user, run_observer)
-    run_observer.set_up("looking for OpenClaw")
+    run.redactor.learn(await to_thread.run_sync(names))
+    await _ask_endpoints(prepared, user, observer)
+    observer.set_up("looking for OpenClaw")
     openclaw = await same_openclaw(config.openclaw, resumption.facts if resumption is not None else None)
     if warning := release_warning(openclaw.version):
-        run_observer.tell(warning)
+        observer.tell(warning)
     to_check = names_to_check(config, config.judge)
     await check_model_names(to_check, openclaw, user, accepts_unknown=config.accept_unknown_model)
     node = await node_version(openclaw)
@@ -119,18 +109,18 @@ async def set_up(
     changes = accept_releases(resumption, releases) if resumption is not None else ()
     if prepared.slots:
         slots = "slot" if prepared.slots == 1 else "slots"
-        run_observer.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {slots}.")
+        observer.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {slots}.")
     if any(is_long(turn.prompt) for attempt in prepared.attempts for turn in attempt.trial.task.turns):
-        run_observer.set_up("asking OpenClaw how it takes long prompts")
+        observer.set_up("asking OpenClaw how it takes long prompts")
         openclaw = await ask_message_file(openclaw)
 
     def keep(gateway: Gateway) -> None:
-        gateways.start_soon(gateway.run, StopSignal(stop=interrupt.stop, hurry=interrupt.hurry))
+        gateways.start_soon(gateway.run, StopSignal(stop=run.interrupt.stop, hurry=run.interrupt.hurry))
         stack.callback(gateway.close)
 
     homes: tuple[Home, ...] = ()
     if prepared.slots:
-        config = await _choose_isolation(prepared, openclaw, user, run_observer)
+        config = await _choose_isolation(prepared, openclaw, user, observer)
         homes = await make_homes(
             config,
             openclaw,
@@ -141,24 +131,24 @@ async def set_up(
             longest_s=max(attempt.trial.timeout_s for attempt in prepared.attempts),
             keep=keep,
             watch_skills=any(len(trial.task.turns) > 1 for trial in prepared.trials),
-            tell=run_observer.tell,
-            set_up=run_observer.set_up,
+            tell=observer.tell,
+            set_up=observer.set_up,
         )
     for home in homes:
-        redactor.learn(known_secrets(home.env))
+        run.redactor.learn(known_secrets(home.env))
     first: Record
     if resumption is None:
-        first = await _started(prepared, config, run_id=run_id, folders=folders, releases=releases, homes=homes)
+        first = await _started(prepared, config, run_id=run.run_id, folders=folders, releases=releases, homes=homes)
     else:
         first = _resumed(prepared, config, resumption, releases, changes)
     if config.judge is not None and config.judge.is_openclaw:
-        run_observer.set_up("making the homes of the judge's agents")
-    opening = open_judge(config.judge, openclaw=openclaw, folder=folders.work / HOMES, run_id=run_id)
+        observer.set_up("making the homes of the judge's agents")
+    opening = open_judge(config.judge, openclaw=openclaw, folder=folders.work / HOMES, run_id=run.run_id)
     judge = await stack.enter_async_context(opening)
     return Ready(config=config, openclaw=openclaw, homes=homes, judge=judge, first=first)
 
 
-async def _ask_endpoints(prepared: Prepared, user: UserState, run_observer: RunObserver) -> None:
+async def _ask_endpoints(prepared: Prepared, user: UserState, observer: RunObserver) -> None:
     """Ask before OpenClaw is looked at, which takes seconds. Raises EndpointError."""
     config = prepared.config
     if not config.preflight:
@@ -166,11 +156,11 @@ async def _ask_endpoints(prepared: Prepared, user: UserState, run_observer: RunO
     model = None
     if prepared.slots:
         model = await check_model(config, locate_openclaw(config.openclaw).program, user)
-    await ask_endpoints(model, of_judge(config.judge), tell=run_observer.tell)
+    await ask_endpoints(model, of_judge(config.judge), tell=observer.tell)
 
 
 async def _choose_isolation(
-    prepared: Prepared, openclaw: OpenClaw, user: UserState, run_observer: RunObserver
+    prepared: Prepared, openclaw: OpenClaw, user: UserState, observer: RunObserver
 ) -> RunConfig:
     """The options with an isolation: as asked, else chosen, and said. A run that is resumed has chosen already."""
     if prepared.config.isolation is not Isolation.AUTO:
@@ -182,9 +172,9 @@ async def _choose_isolation(
         slots=prepared.slots,
         available_bytes=await to_thread.run_sync(available_bytes),
     )
-    run_observer.tell(choice.why)
+    observer.tell(choice.why)
     if choice.warning:
-        run_observer.tell(choice.warning)
+        observer.tell(choice.warning)
     return replace(prepared.config, isolation=choice.isolation)
 
 

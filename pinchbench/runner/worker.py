@@ -1,4 +1,4 @@
-"""N workers that take attempts from the dispatcher; each owns a slot."""
+"""A worker, which owns a slot and makes one attempt after another in it."""
 
 from __future__ import annotations
 
@@ -18,108 +18,94 @@ from pinchbench.runner.slots import slot_name
 from pinchbench.runner.trial import TrialPlace, run_attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.events import Event
     from pinchbench.model import Attempt, Outcome, Task, TrialKey, Usage
-    from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.complaints import Retry
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.control import RunControl
-    from pinchbench.runner.run_redaction import Redactor
-    from pinchbench.runner.signals import Interrupt
+    from pinchbench.runner.run_context import RunContext
+    from pinchbench.runner.set_up import Ready
 
 
-class Pool:
-    """What the workers of a run share. Each worker runs `work` with its own clones of the two streams."""
+class Worker:
+    """Owns one slot and makes the attempts that `control` gives it, one after another."""
 
     def __init__(
         self,
         *,
-        config: RunConfig,
-        openclaw: OpenClaw,
-        run_id: str,
-        files: RunFiles,
-        interrupt: Interrupt,
+        slot: int,
+        home: Home,
+        context: RunContext,
+        ready: Ready,
         control: RunControl,
-        emit: Callable[[Event], None],
         scripted: ScriptedModel | None,
         scripts: Mapping[str, tuple[ScriptedTurn, ...]],
         timezone: str,
-        redactor: Redactor,
     ) -> None:
         """`scripts` holds what the scripted model plays, by task id; empty without one. `timezone` is the agents'."""
-        self._config = config
-        self._openclaw = openclaw
-        self._run_id = run_id
-        self._files = files
-        self._interrupt = interrupt
+        self._slot = slot
+        self._context = context
+        self._config = ready.config
         self._control = control
-        self._emit = emit
         self._scripted = scripted
         self._scripts = scripts
         self._timezone = timezone
-        self._redactor = redactor
-
-    async def work(
-        self,
-        slot: int,
-        home: Home,
-        jobs: MemoryObjectSendStream[GradeJob],
-        records: MemoryObjectSendStream[Record],
-    ) -> None:
-        """Make attempts one after another until there are none left or the run is asked to stop.
-
-        Owns the two streams it is given. Attempts that say something about the model go on to be graded, by `jobs`,
-        which has room for all of them: a slow judge never holds up a slot.
-        """
-        agent = OpenClawAgent(
-            openclaw=self._openclaw, home=home, thinking=self._config.thinking, linger_s=self._config.linger_s
+        self._agent = OpenClawAgent(
+            openclaw=ready.openclaw, home=home, thinking=ready.config.thinking, linger_s=ready.config.linger_s
         )
+
+    async def run(self, jobs: MemoryObjectSendStream[GradeJob], records: MemoryObjectSendStream[Record]) -> None:
+        """Make attempts until there are none left or the run is asked to stop.
+
+        Owns both streams. Valid attempts are sent to `jobs`, which has room for all of them, so that a slow judge never
+        blocks a slot.
+        """
         with jobs, records:
             while (attempt := await self._control.take()) is not None:
-                await self._run(attempt, slot, agent, jobs=jobs, records=records)
+                await self._run(attempt, jobs=jobs, records=records)
 
     async def _run(
         self,
         attempt: Attempt,
-        slot: int,
-        agent: OpenClawAgent,
         *,
         jobs: MemoryObjectSendStream[GradeJob],
         records: MemoryObjectSendStream[Record],
     ) -> None:
-        key = attempt.key
+        key, context = attempt.key, self._context
         place = TrialPlace(
-            slot=slot,
-            agent=agent,
-            run_id=self._run_id,
-            run_folder=self._config.run_root / self._run_id,
-            files=self._files,
-            stop_signal=StopSignal(stop=self._interrupt.stop, hurry=self._interrupt.hurry),
-            callbacks=self._watch(slot, attempt),
-            redactor=self._redactor,
-            before_turn=partial(self._play, slot, key) if self._scripted is not None else None,
+            slot=self._slot,
+            agent=self._agent,
+            run_id=context.run_id,
+            run_folder=self._config.run_root / context.run_id,
+            files=context.files,
+            stop_signal=StopSignal(stop=context.interrupt.stop, hurry=context.interrupt.hurry),
+            callbacks=self._callbacks(attempt),
+            redactor=context.redactor,
+            before_turn=partial(self._play, key) if self._scripted is not None else None,
         )
-        hand_over(records, TrialStarted(key=key, slot=slot, attempt=attempt.number, at=time.time()))
-        self._emit(TrialBegan(slot=slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))
+        hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))
+        self._emit(TrialBegan(slot=self._slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))
 
         def done(outcome: Outcome) -> None:
             self._control.ended(attempt, outcome)
             if outcome.reason.is_valid:
-                job = grade_job(self._run_id, self._files, attempt.trial.task, outcome, timezone=self._timezone)
+                job = grade_job(context.run_id, context.files, attempt.trial.task, outcome, timezone=self._timezone)
                 hand_over(jobs, job)
 
         await run_attempt(attempt, place, done)
 
-    def _watch(self, slot: int, attempt: Attempt) -> ProgressCallbacks:
-        key = attempt.key
+    def _emit(self, event: Event) -> None:
+        self._context.observer.emit(event)
+
+    def _callbacks(self, attempt: Attempt) -> ProgressCallbacks:
+        key, slot = attempt.key, self._slot
 
         def activity(text: str, usage: Usage) -> None:
             self._control.uses(attempt, usage)
@@ -138,14 +124,14 @@ class Pool:
             retrying=retrying,
         )
 
-    def _play(self, slot: int, key: TrialKey, turn: int) -> None:
+    def _play(self, key: TrialKey, turn: int) -> None:
         assert self._scripted is not None  # noqa: S101 - only called for scripted models
-        place = f"{self._run_id}/{key.folder}"  # agents of a gateway share one address
-        self._scripted.play(slot_name(slot), key, self._scripts[key.task_id][turn], place=place)
+        place = f"{self._context.run_id}/{key.folder}"  # agents of a gateway share one address
+        self._scripted.play(slot_name(self._slot), key, self._scripts[key.task_id][turn], place=place)
 
 
 def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome, *, timezone: str) -> GradeJob:
-    """What the graders need to know of a trial."""
+    """Return the graders' job for an attempt."""
     return GradeJob(
         key=outcome.key,
         attempt=outcome.attempt,

@@ -1,0 +1,218 @@
+"""Assembles the parts of a run: its streams, what decides, and what workers, graders and the writer do."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from anyio import create_memory_object_stream, current_time
+
+from pinchbench.events import RunBegan, TrialAhead
+from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.model import Usage
+from pinchbench.results.journal.records import Record, RunFinished, TrialFinished
+from pinchbench.runner.control import RunControl
+from pinchbench.runner.graders import grade_trials, worker_count
+from pinchbench.runner.provenance import timezone_name
+from pinchbench.runner.recorder import hand_over, write
+from pinchbench.runner.run_folders import CHECKS
+from pinchbench.runner.scheduling.budget import Budget, Limits
+from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
+from pinchbench.runner.scheduling.dispatcher import Dispatcher
+from pinchbench.runner.scheduling.queue import AttemptQueue
+from pinchbench.runner.scheduling.rate_limit import RateLimit
+from pinchbench.runner.trial import outcome_not_begun
+from pinchbench.runner.worker import Worker, grade_job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from pinchbench.demo.script import ScriptedTurn
+    from pinchbench.demo.server import ScriptedModel
+    from pinchbench.runner.prepare import Prepared
+    from pinchbench.runner.run_context import RunContext
+    from pinchbench.runner.run_folders import RunFolders
+    from pinchbench.runner.set_up import Ready
+
+# Retry delays until a trial that still sees answers of 429 lowers the number of trials at once again: with less, trials
+# of some minutes cut it to 1 although half of them would do (simulated with 120 s and delays of 5, 10 and 30 s).
+ROUND = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunParts:
+    """The parts of a run that its task groups drive.
+
+    The streams have no bounds, because handing over never waits and agents never wait for graders; the plan bounds
+    both. Each task closes its own clone; the originals are closed by the run as soon as all clones are made.
+
+    Attributes:
+        records: what is to be written to the journal.
+        jobs: the attempts to grade.
+        to_grade: the receiving end of `jobs`.
+        control: decides what runs next.
+        workers: one for each slot.
+        grader_count: how many graders there are.
+    """
+
+    context: RunContext
+    ready: Ready
+    folders: RunFolders
+    records: MemoryObjectSendStream[Record]
+    to_write: MemoryObjectReceiveStream[Record]
+    jobs: MemoryObjectSendStream[GradeJob]
+    to_grade: MemoryObjectReceiveStream[GradeJob]
+    dispatcher: Dispatcher
+    control: RunControl
+    workers: tuple[Worker, ...]
+    grader: Grader
+    grader_count: int
+
+    async def write(self) -> None:
+        """Write records until every sender has closed; the only writer of the journal."""
+        context = self.context
+        await write(self.to_write, self.folders.journal, redactor=context.redactor, emit=context.observer.emit)
+
+    async def grade(
+        self, to_grade: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
+    ) -> None:
+        """Grade attempts until there are none left. Owns the two streams."""
+        await grade_trials(self.grader, to_grade, records, self.control.judged)
+
+    def record_start(self) -> None:
+        """Record that the run begins, and the attempts that will not be made."""
+        self.records.send_nowait(self.ready.first)
+        for attempt, sentence in self.context.prepared.unmet:
+            outcome = outcome_not_begun(attempt, sentence, at=time.time())
+            self.records.send_nowait(TrialFinished(outcome=outcome))
+
+    def record_end(self) -> None:
+        """Record how the run ends; the last record."""
+        self.records.send_nowait(
+            RunFinished(
+                at=time.time(),
+                interrupted=self.context.interrupt.signal_name,
+                stopped=self.dispatcher.stopped,
+                stop=self.dispatcher.stop,
+            )
+        )
+
+    def queue_ungraded(self) -> None:
+        """Queue the attempts that an earlier session of the run has completed but not graded."""
+        context = self.context
+        timezone = context.resumption.facts.timezone if context.resumption is not None else ""
+        for trial, outcome in context.prepared.ungraded:
+            self.jobs.send_nowait(grade_job(context.run_id, context.files, trial.task, outcome, timezone=timezone))
+
+
+def assemble(
+    context: RunContext,
+    ready: Ready,
+    folders: RunFolders,
+    *,
+    scripted: ScriptedModel | None,
+    scripts: Mapping[str, tuple[ScriptedTurn, ...]],
+) -> RunParts:
+    """Return the parts of a run that begins now: the limit of its hours counts from this call."""
+    records, to_write = create_memory_object_stream[Record](math.inf)
+    jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
+    dispatcher = _dispatcher(context.prepared)
+    record = partial(hand_over, records)
+    control = RunControl(dispatcher, record=record, interrupt=context.interrupt, tell=context.observer.tell)
+    timezone = timezone_name()
+    workers = tuple(
+        Worker(
+            slot=slot,
+            home=home,
+            context=context,
+            ready=ready,
+            control=control,
+            scripted=scripted,
+            scripts=scripts,
+            timezone=timezone,
+        )
+        for slot, home in enumerate(ready.homes, 1)
+    )
+    return RunParts(
+        context=context,
+        ready=ready,
+        folders=folders,
+        records=records,
+        to_write=to_write,
+        jobs=jobs,
+        to_grade=to_grade,
+        dispatcher=dispatcher,
+        control=control,
+        workers=workers,
+        grader=Grader(judge=ready.judge, scratch=folders.work.parent / CHECKS, secrets=context.redactor.secrets),
+        grader_count=worker_count(ready.config.judge),
+    )
+
+
+def _dispatcher(prepared: Prepared) -> Dispatcher:
+    """Return the dispatcher of a run that begins now, with its options."""
+    config = prepared.config
+
+    def jitter() -> float:
+        return random.uniform(0.5, 1.5)  # noqa: S311 - so that retries of many runs do not come at once
+
+    limits = Limits(max_cost_usd=config.max_cost, max_tokens=config.max_tokens, max_hours=config.max_hours)
+    return Dispatcher(
+        schedule=AttemptQueue(
+            prepared.attempts,
+            retries=config.infra_retries,
+            retry_timeouts=config.retry_timeouts,
+            delay_s=config.retry_delay_s,
+            jitter=jitter,
+            used=prepared.retried,
+        ),
+        throttle=RateLimit(max(1, prepared.slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter),
+        breaker=CircuitBreaker(
+            enabled=config.fail_fast, delay_s=config.retry_delay_s, jitter=jitter, works=prepared.works
+        ),
+        budget=Budget(
+            limits,
+            began=current_time(),
+            expected_s=prepared.weights_s,
+            earlier=prepared.earlier,
+            judged=prepared.judged,
+        ),
+    )
+
+
+def run_began(context: RunContext, ready: Ready) -> RunBegan:
+    """Return the event with which a run begins."""
+    config, prepared = ready.config, context.prepared
+    judged = [grade.judge for grade in prepared.judged if grade.judge is not None]
+    return RunBegan(
+        run_id=context.run_id,
+        model=config.model,
+        trials=len(prepared.trials),
+        slots=len(ready.homes),
+        folder=context.files.folder,
+        done=prepared.done,
+        ahead=tuple(
+            TrialAhead(key=one.key, timeout_s=one.trial.timeout_s, expected_s=prepared.expected_s.get(one.key.task_id))
+            for one in prepared.attempts
+        ),
+        pass_threshold=config.pass_threshold,
+        max_cost_usd=config.max_cost,
+        max_tokens=config.max_tokens,
+        max_hours=config.max_hours,
+        spent=Usage(
+            total_tokens=sum(one.usage.total_tokens for one in prepared.earlier),
+            cost_usd=sum(one.usage.cost_usd for one in prepared.earlier),
+        ),
+        judge_spent=Usage(
+            total_tokens=sum(one.usage.total_tokens for one in judged),
+            cost_usd=sum(one.cost_usd or 0.0 for one in judged),
+        ),
+        earlier=prepared.tally,
+        to_grade=tuple(outcome for _, outcome in prepared.ungraded),
+    )
