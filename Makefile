@@ -68,14 +68,14 @@ lint-async-all: $(VENV)/.dev
 
 check: $(VENV)/.dev $(VENV)/.browser
 	@$(MAKE) --no-print-directory --jobs $(JOBS) lint
-	$(BIN)/pytest -n $(JOBS) -m "not openclaw and not chaos"
+	$(BIN)/pytest -n $(JOBS) -m "not openclaw and not chaos and not played"
 
 e2e: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
 	$(BIN)/pytest -n $(JOBS) -m openclaw tests/e2e
 
 test: check lint-async-all
-	$(BIN)/pytest -n $(JOBS) -m chaos
+	$(BIN)/pytest -n $(JOBS) -m "chaos or played"
 	$(MAKE) e2e
 
 suite: $(VENV)/.dev
