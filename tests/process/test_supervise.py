@@ -885,19 +885,19 @@ from pathlib import Path
 import anyio
 
 from pinchbench.process.awake import Clocks
-from pinchbench.process.supervise import Leave, ProcessSpec, supervise
+from pinchbench.process.supervise import ProcessSpec, StopSignal, supervise
 
 folder, marker, count, timeout_s, *argv = sys.argv[1:]
 
 
 async def main():
-    leave = Leave()
+    stop_signal = StopSignal()
 
     async def run(number):
         log = Path(folder) / f"{number}.log"
         spec = ProcessSpec(argv=[*argv, str(number)], cwd=Path(folder), env={"PATH": "/usr/bin:/bin"},
                            stdout=log, stderr=log, marker=f"{marker}/{number}")
-        end = await supervise(spec, timeout_s=float(timeout_s), leave=leave, clocks=Clocks(gap_s=0.5))
+        end = await supervise(spec, timeout_s=float(timeout_s), stop_signal=stop_signal, clocks=Clocks(gap_s=0.5))
         print(end.reason, end.exit_code, *["asleep"] * (end.asleep_s > 0.5), flush=True)
 
     async with anyio.create_task_group() as group:
@@ -908,7 +908,7 @@ async def main():
             async for number in signals:
                 if number == signal.SIGINT:
                     print("interrupted", flush=True)
-                    leave.stop.set()
+                    stop_signal.stop.set()
                     break
                 for _ in range(10):  # whatever is due on waking has its turn
                     await anyio.lowlevel.checkpoint()

@@ -172,5 +172,5 @@ async def test_a_call_that_blocks_and_a_long_calculation_are_seen(
         while time.thread_time() < busy_until:
             pass
         await checkpoint()
-    assert loop.blocked[0] == f"os.mkdir {tmp_path / 'folder'} in folders.py:make_private"
+    assert loop.blocked[0] == f"os.mkdir {tmp_path / 'folder'} in files/folders.py:make_private"
     assert max(took_s for took_s, _ in loop.busy) > MAX_CALLBACK_S

@@ -30,7 +30,7 @@ from pinchbench.transcript.lines import parse_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-OUTAGE = Path(__file__).parents[2] / "tasks" / "task_05_outage_brief.md"
+OUTAGE = Path(__file__).parents[3] / "tasks" / "task_05_outage_brief.md"
 Event = dict[str, object]
 USAGE = {"input": 7001, "output": 7002, "cacheRead": 7003, "totalTokens": 7004, "cost": {"total": 0.7005}}
 

@@ -196,7 +196,7 @@ def test_what_a_provider_writes_is_told_apart(cause: Cause, note: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "passes"),
+    ("cause", "is_transient"),
     [
         (OUT_OF_CREDIT, False),
         (DAY_USED_UP, False),
@@ -262,7 +262,7 @@ def test_every_infrastructure_reason_has_a_cause_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "passes"),
+    ("reason", "is_transient"),
     [
         (Reason.GATEWAY_LOST, True),
         (Reason.GUARDIAN_LOST, True),

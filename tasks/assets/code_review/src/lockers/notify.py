@@ -6,19 +6,19 @@ from contextlib import suppress
 from datetime import date, timedelta
 
 from lockers.fees import FREE_DAYS
-from lockers.store import PreparedUpload
+from lockers.store import Parcel
 
 log = logging.getLogger(__name__)
 Send = Callable[[str, str], None]
 
 
-def message(parcel: PreparedUpload, code: str, *, with_site: str | None = None) -> str:
+def message(parcel: Parcel, code: str, *, with_site: str | None = None) -> str:
     """Return the text of a message; `with_site` adds where the lockers are."""
     where = f" at {with_site}" if with_site else ""
     return f"Your parcel {parcel.id} waits in locker {parcel.locker}{where}. Code: {code}"
 
 
-def free_until(parcel: PreparedUpload) -> date | None:
+def free_until(parcel: Parcel) -> date | None:
     """Return the last day on which a parcel can be collected free of charge."""
     if parcel.put_in is None:
         return None

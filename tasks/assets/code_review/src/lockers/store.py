@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS payments (parcel INTEGER PRIMARY KEY, cents INTEGER N
 
 
 @dataclass(frozen=True)
-class PreparedUpload:
+class Parcel:
     """A row of `parcels`; days are ISO dates."""
 
     id: int
@@ -58,14 +58,14 @@ class Store:
             raise ValueError(f"no such table: {table}")
         return self.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
-    def parcel(self, number: int) -> PreparedUpload:
+    def parcel(self, number: int) -> Parcel:
         """Return a parcel. An unknown number raises `KeyError`."""
         row = self.connection.execute("SELECT * FROM parcels WHERE id = ?", (number,)).fetchone()
         if row is None:
             raise KeyError(number)
-        return PreparedUpload(*row)
+        return Parcel(*row)
 
-    def parcels(self, site: str, include_archived: bool = True) -> list[PreparedUpload]:
+    def parcels(self, site: str, include_archived: bool = True) -> list[Parcel]:
         """Return the parcels in the lockers of a site by number."""
         hidden = "" if include_archived else " AND parcels.archived = 0"
         rows = self.connection.execute(
@@ -73,23 +73,23 @@ class Store:
             f" WHERE lockers.site = ?{hidden} ORDER BY parcels.id",
             (site,),
         )
-        return [PreparedUpload(*row) for row in rows]
+        return [Parcel(*row) for row in rows]
 
-    def search(self, sender: str, sort: str = "id", limit: int = 50) -> list[PreparedUpload]:
+    def search(self, sender: str, sort: str = "id", limit: int = 50) -> list[Parcel]:
         """Return parcels whose sender begins with a text, for the desk."""
         rows = self.connection.execute(
             f"SELECT * FROM parcels WHERE sender LIKE ? || '%' ORDER BY {sort} LIMIT ?",
             (sender, limit),
         )
-        return [PreparedUpload(*row) for row in rows]
+        return [Parcel(*row) for row in rows]
 
-    def by_ids(self, numbers: list[int]) -> list[PreparedUpload]:
+    def by_ids(self, numbers: list[int]) -> list[Parcel]:
         """Return the parcels with these numbers, as far as they exist."""
         marks = ", ".join("?" for _ in numbers)
         rows = self.connection.execute(f"SELECT * FROM parcels WHERE id IN ({marks}) ORDER BY id", numbers)
-        return [PreparedUpload(*row) for row in rows]
+        return [Parcel(*row) for row in rows]
 
-    def put_in_between(self, site: str, first: date, end: date) -> Iterator[PreparedUpload]:
+    def put_in_between(self, site: str, first: date, end: date) -> Iterator[Parcel]:
         """Yield the parcels that were put in from `first` (included) to `end` (excluded)."""
         query = (
             "SELECT parcels.* FROM parcels JOIN lockers ON lockers.name = parcels.locker"
@@ -97,7 +97,7 @@ class Store:
         )
         with closing(self.connection.execute(query, (site, first.isoformat(), end.isoformat()))) as cursor:
             for row in cursor:
-                yield PreparedUpload(*row)
+                yield Parcel(*row)
 
     def archive(self, before: date) -> int:
         """Archive the parcels that were collected before a day; return how many."""
