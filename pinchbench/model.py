@@ -182,12 +182,12 @@ class Reason(StrEnum):
     @property
     def status(self) -> Status:
         """The aggregate's word for this reason."""
-        match self:
-            case Reason.COMPLETED:
+        match self.ending:
+            case Ending.COMPLETED:
                 return Status.SUCCESS
-            case Reason.TIMED_OUT:
+            case Ending.TIMED_OUT:
                 return Status.TIMEOUT
-            case _:
+            case Ending.AGENT_FAILED | Ending.INFRASTRUCTURE | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:
                 return Status.ERROR
 
     @property
@@ -204,12 +204,27 @@ class Reason(StrEnum):
                 return Ending.INTERRUPTED
             case Reason.PREREQUISITE_MISSING:
                 return Ending.PREREQUISITE_MISSING
-            case _:
+            case (
+                Reason.KILLED_BY_SIGNAL
+                | Reason.PROVIDER_ERROR
+                | Reason.COMMAND_NOT_FOUND
+                | Reason.AGENT_NOT_STARTED
+                | Reason.NO_TRANSCRIPT
+                | Reason.NO_MODEL_CALL
+                | Reason.MODEL_FALLBACK
+                | Reason.WORKSPACE_FAILED
+                | Reason.EVIDENCE_LOST
+                | Reason.GUARDIAN_LOST
+                | Reason.GATEWAY_LOST
+                | Reason.DISK_FULL
+                | Reason.SUSPENDED
+                | Reason.RUNNER_BUG
+            ):
                 return Ending.INFRASTRUCTURE
 
     @property
     def is_valid(self) -> bool:
-        """Whether the trial says something about the model. The others are left out of every mean."""
+        """Whether the attempt measures the model; all others are excluded from every mean."""
         return self.is_attempt and self.ending is not Ending.INFRASTRUCTURE
 
     @property

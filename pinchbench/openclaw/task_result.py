@@ -175,8 +175,14 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
             return Reason.GUARDIAN_LOST, end.error
         case EndReason.STOPPED if not lingered:
             return Reason.INTERRUPTED, ""
-        case _:
-            pass
+        case (
+            EndReason.STOPPED
+            | EndReason.EXITED
+            | EndReason.TIMED_OUT
+            | EndReason.OUTPUT_LIMIT
+            | EndReason.PROCESS_LIMIT
+        ):
+            pass  # what it left behind decides
     failed = end.reason is EndReason.EXITED and end.exit_code != 0
     timed_out = end.reason is EndReason.TIMED_OUT
     provider = "" if _models_doing(complaints.provider) else complaints.provider

@@ -116,7 +116,7 @@ class AttemptQueue:
                 follows = is_spared or used < self._allowance
             case Ending.TIMED_OUT:
                 follows = self._retry_timeouts and used < self._allowance
-            case _:
+            case Ending.COMPLETED | Ending.AGENT_FAILED | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:
                 follows = False
         if follows:
             delay_s = self._delay_s * 2 ** min(used, MAX_DOUBLINGS) * self._jitter()
