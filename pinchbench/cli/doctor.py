@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pinchbench import defaults
+from pinchbench.cli.deferred import performs
 from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, option
-from pinchbench.cli.output import print_result, say
-from pinchbench.errors import UnfitError
-
-if TYPE_CHECKING:
-    from pinchbench.model import Finding
 
 
 @click.command(context_settings=CONTEXT)
@@ -41,7 +33,8 @@ if TYPE_CHECKING:
 )
 @option("--offline", is_flag=True, help="Ask neither the model nor the judge.")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+@performs("doctor.examine_machine")
+def doctor(**_options: Any) -> None:  # noqa: ANN401
     """Find out whether a run would work here, and what to do if not.
 
     Looks at Python, OpenClaw, Node, keys (present or not; never shown), memory, disks, limits, what the tasks need and
@@ -53,30 +46,3 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
     pinchbench-async doctor --model anthropic/claude-sonnet-4-6 --judge openai/gpt-5.5 --concurrency 8
     pinchbench-async doctor --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    import anyio  # noqa: PLC0415 - `--help` must not wait for all that a run needs
-
-    from pinchbench.doctor import text as report  # noqa: PLC0415 - as above
-    from pinchbench.doctor.doctor import DoctorConfig, examine  # noqa: PLC0415 - as above
-
-    config = DoctorConfig(**options, isolation=defaults.Isolation(isolation))
-    show = _ignore if as_json else _show
-    findings = anyio.run(partial(examine, config, show=show, say=say))
-    if as_json:
-        print_result(json.dumps([report.record(one) for one in findings]))
-    sentence = report.verdict(findings)
-    if any(one.level == "problem" for one in findings):
-        raise UnfitError(sentence)
-    say(sentence)
-
-
-def _ignore(finding: Finding) -> None:
-    """Ignore a finding: all are printed at the end."""
-
-
-def _show(finding: Finding) -> None:
-    from pinchbench.doctor.text import print_finding  # noqa: PLC0415 - as above
-    from pinchbench.report.terminal.console import report_console  # noqa: PLC0415 - as above
-
-    text = io.StringIO()
-    print_finding(report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty()), finding)
-    print_result(text.getvalue().rstrip("\n"))

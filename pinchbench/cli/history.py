@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_model
+from pinchbench.cli.deferred import performs
 from pinchbench.cli.options import CONTEXT, FOLDER, option
-from pinchbench.cli.output import print_result, say
-from pinchbench.errors import ResultsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command(context_settings=CONTEXT)
@@ -27,7 +20,8 @@ if TYPE_CHECKING:
 @option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Whose runs.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print one array with an object a run.")
-def history(*, model: str, output_dir: Path, as_json: bool) -> None:
+@performs("history.list_runs")
+def history(**_options: Any) -> None:  # noqa: ANN401
     """List the runs of an output folder, the newest first.
 
     \b
@@ -60,25 +54,3 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     is_altered        whether its files are not as they were written; `verify` names the differences
     problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from pinchbench.results.paths import no_folder  # noqa: PLC0415 - as above
-    from pinchbench.results.run_list import past_runs, records  # noqa: PLC0415 - `--help` must not wait for it
-
-    if not output_dir.is_dir():
-        raise ResultsError(no_folder(output_dir))
-    runs = past_runs(output_dir, model=model)
-    if as_json:
-        print_result(json.dumps(records(runs)))
-        return
-    from pinchbench.report.terminal import history as report  # noqa: PLC0415 - `--json` must not wait for it
-
-    if not runs:
-        say(report.no_runs(str(output_dir), model=model))
-        return
-    from pinchbench.report.terminal.console import report_console  # noqa: PLC0415 - as above
-
-    table = io.StringIO()
-    console = report_console(table, is_terminal=sys.stdout is not None and sys.stdout.isatty())
-    report.print_history(console, runs)
-    print_result(table.getvalue().rstrip("\n"))
-    if legend := report.legend(runs):
-        say(legend)

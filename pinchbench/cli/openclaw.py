@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from pinchbench.cli.deferred import performs
 from pinchbench.cli.options import CONTEXT
-from pinchbench.cli.output import print_result, say
 
 
 @click.group(context_settings=CONTEXT)
@@ -22,7 +24,8 @@ def openclaw() -> None:
 
 @openclaw.command("install", context_settings=CONTEXT)
 @click.argument("version", required=False)
-def openclaw_install(*, version: str | None) -> None:
+@performs("openclaw.install_release")
+def openclaw_install(**_options: Any) -> None:  # noqa: ANN401
     """Install an OpenClaw release (default: the newest one this program was tried with) and a Node that suits it.
 
     Both go into the user's cache folder. A release that is there already is not fetched again.
@@ -32,12 +35,6 @@ def openclaw_install(*, version: str | None) -> None:
     pinchbench-async openclaw install 2026.6.5
     pinchbench-async --model demo/oracle --openclaw 2026.6.5
     """  # noqa: D301 - as above
-    from pinchbench.openclaw.install import DEFAULT_RELEASE, install, managed  # noqa: PLC0415 - `--help` must not wait for it
-
-    wanted = version or DEFAULT_RELEASE
-    if managed(wanted) is None:
-        say(f"Installing OpenClaw {wanted} with npm; this takes about a minute.")
-    print_result(install(wanted).program)
 
 
 class _ExecCommand(click.Command):
@@ -59,7 +56,8 @@ def _is_ours(args: list[str]) -> bool:
 
 @openclaw.command("exec", cls=_ExecCommand, context_settings=CONTEXT, options_metavar="", add_help_option=True)
 @click.argument("version", required=False, metavar="[VERSION] -- ARGUMENTS...")
-def openclaw_exec(*, version: str | None, arguments: tuple[str, ...]) -> None:
+@performs("openclaw_exec.execute")
+def openclaw_exec(**_options: Any) -> None:  # noqa: ANN401
     """Run OpenClaw itself, with the Node that suits it: an installed release, or without VERSION the one that runs use.
 
     It takes this program's place: input, output, signals and exit code are its own.
@@ -68,28 +66,23 @@ def openclaw_exec(*, version: str | None, arguments: tuple[str, ...]) -> None:
     pinchbench-async openclaw exec -- models auth
     pinchbench-async openclaw exec 2026.6.5 -- agents list
     """  # noqa: D301 - as above
-    from pinchbench.openclaw.run_by_hand import replace_process  # noqa: PLC0415 - as above
-
-    replace_process(version, arguments)
 
 
 @openclaw.command("list", context_settings=CONTEXT)
-def openclaw_list() -> None:
+@performs("openclaw.list_releases")
+def openclaw_list(**_options: Any) -> None:  # noqa: ANN401
     """List the releases that are installed, newest first.
 
     \b
     pinchbench-async openclaw list
     """  # noqa: D301 - as above
-    from pinchbench.openclaw.install import installed  # noqa: PLC0415 - `--help` must not wait for it
-
-    for found in installed():
-        print_result(f"{found.version}  {found.program}")
 
 
 @openclaw.command("models", context_settings=CONTEXT)
 @click.argument("text", required=False)
 @click.option("--openclaw", "choice", metavar="VERSION|PATH", help="Another OpenClaw than the one that runs use.")
-def openclaw_models(*, text: str | None, choice: str | None) -> None:
+@performs("openclaw_models.list_models")
+def openclaw_models(**_options: Any) -> None:  # noqa: ANN401
     """List the names for --model that an OpenClaw release knows; with TEXT, only those that contain it.
 
     Names are read from the release itself, without the network. Some providers, such as openrouter, name their models
@@ -99,15 +92,3 @@ def openclaw_models(*, text: str | None, choice: str | None) -> None:
     pinchbench-async openclaw models
     pinchbench-async openclaw models anthropic/
     """  # noqa: D301 - as above
-    from pinchbench.openclaw.catalogue import read_catalogue  # noqa: PLC0415 - `--help` must not wait for it
-    from pinchbench.openclaw.probe import locate_openclaw  # noqa: PLC0415 - as above
-
-    catalogue = read_catalogue(locate_openclaw(choice).program)
-    wanted = (text or "").casefold()
-    names = [name for name in catalogue.names if wanted in name.casefold()]
-    for name in names:
-        print_result(name)
-    if not names and wanted:
-        say(f"No name contains {text!r}.")
-    if others := [name for name in catalogue.open_providers if wanted.partition("/")[0] in name.casefold()]:
-        say(f"Providers that name their models themselves: {', '.join(others)}.")

@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from pinchbench import defaults
-from pinchbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pinchbench.config import JudgeConfig
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -55,21 +52,3 @@ def judge_options(command: Callable[..., None]) -> Callable[..., None]:
     for one in reversed(_JUDGE_OPTIONS):
         command = one(command)
     return command
-
-
-def take_judge(options: dict[str, Any]) -> JudgeConfig | None:
-    """Remove the judge's options from a command's and return them as a config; None if no judge is requested."""
-    model = options.pop("judge")
-    cache = not options.pop("no_judge_cache")
-    names = ("base_url", "api_key_env", "votes", "concurrency")
-    given = {name: value for name in names if (value := options.pop(f"judge_{name}")) is not None}
-    if model is not None:
-        from pinchbench.config import JudgeConfig  # noqa: PLC0415 - `--help` must not wait for it
-
-        return JudgeConfig(model=model, cache=cache, **given)
-    context = click.get_current_context()
-    for name in ("no_judge_cache", *(f"judge_{name}" for name in names)):
-        # one from the environment only applies to a command that names a judge
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise ConfigError(f"--{name.replace('_', '-')} goes with --judge, which names the judge's model.")
-    return None

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench.errors import AlteredRunError, ResultsError
+from pinchbench.errors import ResultsError
+from pinchbench.report.text import folded, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
-
-    from pinchbench.results.finished_run import PastRun
 
 
 def print_result(text: object, *, stands_in: Path | None = None) -> None:
@@ -37,23 +35,11 @@ def print_result(text: object, *, stands_in: Path | None = None) -> None:
         raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
 
 
-def warn_of_altered(runs: Iterable[PastRun], *, evidence: bool = False) -> None:
-    """Warn about runs whose files were changed, and how; with `evidence`, the trials' files are checked as well."""
-    from pinchbench.results.altered import changed_evidence  # noqa: PLC0415 - `--help` must not wait for it
-
-    for run in runs:
-        found = [*run.differences, *(changed_evidence(run.files, run.journal) if evidence else ())]
-        if found:
-            say(f"Warning: {AlteredRunError.of(found, run=run.files.folder)}")
-
-
 def say(text: str) -> None:
     """Print to stderr, without control characters; a failure to write is ignored.
 
     On a terminal, lines are broken between words; in a log they are kept whole.
     """
-    from pinchbench.report.text import folded, plain_lines  # noqa: PLC0415 - `--help` must not wait for it
-
     lines = plain_lines(text)
     with suppress(OSError):
         if sys.stderr is not None and sys.stderr.isatty():

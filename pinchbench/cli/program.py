@@ -25,6 +25,7 @@ from pinchbench.cli.tasks import tasks
 from pinchbench.cli.upload import upload
 from pinchbench.cli.verify import verify
 from pinchbench.cli.watch import watch
+from pinchbench.report.text import folded
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -89,8 +90,6 @@ class _Formatter(click.HelpFormatter):
 
     def getvalue(self) -> str:
         """Return all that was written, folded to the width."""
-        from pinchbench.report.text import folded  # noqa: PLC0415 - no command but `--help` needs it
-
         return folded(super().getvalue(), self._columns)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_openclaw, complete_run, complete_tasks
-from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, judge_options, option, take_judge
+from pinchbench.cli.deferred import performs
+from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, judge_options, option
 from pinchbench.cli.sections import JUDGE, SectionedCommand
 
 SECTIONS = {
@@ -43,7 +43,8 @@ SECTIONS = {
 )
 @NO_REPORT
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
-def regrade(*, no_report: bool, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+@performs("regrade.regrade_run")
+def regrade(**_options: Any) -> None:  # noqa: ANN401
     """Grade a run again from what it has kept, without running an agent.
 
     RUN is a run's id, its folder, or its results file. Every grade is kept; the latest one with a score counts. Without
@@ -53,10 +54,3 @@ def regrade(*, no_report: bool, as_json: bool, **options: Any) -> None:  # noqa:
     pinchbench-async regrade 20260102-030405-9f3a --judge openai/gpt-5.5 --judge-votes 3
     pinchbench-async regrade results/demo-oracle_20260102-030405-9f3a.json --only-ungraded
     """  # noqa: D301 - as above
-    from pinchbench.cli.running import carry_out, leave  # noqa: PLC0415 - `--help` must not wait for all that a run needs
-    from pinchbench.config import RegradeConfig  # noqa: PLC0415 - as above
-    from pinchbench.runner.regrade import regrade as grade_again  # noqa: PLC0415 - as above
-
-    judge = take_judge(options)
-    config = RegradeConfig(**options, judge=judge)
-    leave(carry_out(partial(grade_again, config), page=not no_report), as_json=as_json)

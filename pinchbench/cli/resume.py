@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run
-from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, option, take_judge
+from pinchbench.cli.deferred import performs
+from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, option
 from pinchbench.cli.sections import JUDGE, LIMITS, MODEL, SectionedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def _setting(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
@@ -81,16 +80,8 @@ SECTIONS = {
         help="Where RUN is looked for.")  # fmt: skip
 @NO_REPORT
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
-def resume(
-    *,
-    run: str | None,
-    accept_changes: bool,
-    take_over: bool,
-    output_dir: Path,
-    no_report: bool,
-    as_json: bool,
-    **options: Any,  # noqa: ANN401
-) -> None:
+@performs("resume.resume_run")
+def resume(**_options: Any) -> None:  # noqa: ANN401
     """Go on with a run that was ended early, whatever ended it.
 
     RUN is a run's id, its folder, or its results file; without it, the newest unfinished run. Trials that have
@@ -100,18 +91,3 @@ def resume(
     pinchbench-async resume
     pinchbench-async resume 20260102-030405-9f3a --concurrency 8 --max-cost 20
     """  # noqa: D301 - as above
-    from pinchbench.cli.running import carry_out, leave  # noqa: PLC0415 - `--help` must not wait for all that a run needs
-    from pinchbench.config import ResumeConfig  # noqa: PLC0415 - as above
-    from pinchbench.runner.resume import resume as go_on  # noqa: PLC0415 - as above
-
-    judge = take_judge(options)
-    settings = {name: value for name, value in options.items() if value is not None and value is not False}
-    if settings.pop("no_fail_fast", False):
-        settings["fail_fast"] = False
-    settings["preflight"] = not settings.pop("no_preflight", False)
-    if judge is not None:
-        settings["judge"] = judge
-    config = ResumeConfig(
-        run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
-    )
-    leave(carry_out(partial(go_on, config), page=not no_report, offers=True), as_json=as_json)

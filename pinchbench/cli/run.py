@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_tasks
+from pinchbench.cli.deferred import performs
 from pinchbench.cli.options import (
     CONTEXT,
     FOLDER,
@@ -21,14 +18,8 @@ from pinchbench.cli.options import (
     WITH_NOTES,
     judge_options,
     option,
-    take_judge,
 )
-from pinchbench.cli.output import print_result, say
 from pinchbench.cli.sections import JUDGE, LIMITS, MODEL, SectionedCommand
-
-if TYPE_CHECKING:
-    from pinchbench.config import RunConfig
-
 
 SECTIONS = {
     "What is run": (*MODEL, "--suite", "--tasks-dir", "--runs", "--concurrency", "--seed", "--skip-broken"),
@@ -89,18 +80,8 @@ SECTIONS = {
 @option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
 @option("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come.")
-def run(
-    *,
-    dry_run: bool,
-    as_json: bool,
-    no_report: bool,
-    no_upload: bool,
-    with_notes: bool,
-    no_fail_fast: bool,
-    no_preflight: bool,
-    isolation: str,
-    **options: Any,  # noqa: ANN401
-) -> None:
+@performs("run.run_suite")
+def run(**_options: Any) -> None:  # noqa: ANN401
     """Run a suite (the default command).
 
     \b
@@ -108,73 +89,3 @@ def run(
     pinchbench-async --model demo/oracle --suite core,task_05_outage_brief --runs 3
     pinchbench-async --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from pinchbench.config import RunConfig  # noqa: PLC0415 - `--help` must not wait for it
-
-    judge = take_judge(options)
-    config = RunConfig(
-        **options,
-        judge=judge,
-        isolation=defaults.Isolation(isolation),
-        upload=not no_upload,
-        upload_notes=with_notes,
-        fail_fast=not no_fail_fast,
-        preflight=not no_preflight,
-    )
-    if dry_run:
-        _show_plan(config, as_json=as_json)
-        return
-    from pinchbench.cli.running import carry_out, leave  # noqa: PLC0415 - `--dry-run` must not wait for it
-    from pinchbench.runner.run import run_benchmark  # noqa: PLC0415 - as above
-
-    leave(carry_out(partial(run_benchmark, config), page=not no_report, offers=True), as_json=as_json)
-
-
-def _show_plan(config: RunConfig, *, as_json: bool) -> None:
-    from pinchbench.runner.prepare import prepare  # noqa: PLC0415 - as above
-    from pinchbench.runner.scheduling.plan import makespan_s, worst_case_s  # noqa: PLC0415 - as above
-
-    prepared = prepare(config)
-    for remark in prepared.remarks:
-        say(remark)
-    trials = [attempt.trial for attempt in prepared.attempts]
-    expected_s = prepared.expected_s
-    longest = worst_case_s(trials, concurrency=prepared.slots)
-    likely: float | None = None
-    if expected_s and trials:
-        likely = makespan_s([expected_s[trial.key.task_id] for trial in trials], slots=prepared.slots)
-    if as_json:
-        rows = [
-            {
-                "task_id": trial.key.task_id,
-                "repetition": trial.key.repetition,
-                "timeout_s": trial.timeout_s,
-                "expected_s": expected_s.get(trial.key.task_id),
-            }
-            for trial in trials
-        ]
-        print_result(
-            json.dumps(
-                {
-                    "model": config.model,
-                    "trials": rows,
-                    "slots": prepared.slots,
-                    "worst_case_s": longest,
-                    "expected_s": likely,
-                }
-            )
-        )
-        return
-    from pinchbench.report.terminal.console import report_console  # noqa: PLC0415 - `--json` must not wait for it
-    from pinchbench.report.terminal.plan import print_plan  # noqa: PLC0415 - as above
-
-    plan = io.StringIO()
-    console = report_console(plan, is_terminal=sys.stdout is not None and sys.stdout.isatty())
-    print_plan(
-        console,
-        trials,
-        concurrency=config.concurrency,
-        worst_case_s=longest,
-        expected_s=expected_s,
-        expected_run_s=likely,
-    )
-    print_result(plan.getvalue().rstrip("\n"))

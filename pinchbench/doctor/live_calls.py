@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from anyio import current_time, move_on_after, to_thread
 
 from pinchbench.defaults import Isolation
+from pinchbench.demo.script import ScriptedTurn
+from pinchbench.demo.server import scripted_model
 from pinchbench.files.folders import private_folder, remove_folder
+from pinchbench.grading.judge.http import RetryPolicy, open_http_judge
+from pinchbench.grading.judge.judge import JudgeError, JudgeUnreachableError, Message, Role
+from pinchbench.grading.judge.openclaw import OpenClawJudge
 from pinchbench.model import Ending, Finding, GradingType, Level, Outcome, Reason, Task, TrialKey, Turn
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, HOMES, owned_homes
@@ -92,14 +97,12 @@ async def _scripted(config: RunConfig) -> AsyncGenerator[ScriptedModel | None]:
     if not config.is_demo:
         yield None
         return
-    from pinchbench.demo.server import scripted_model  # noqa: PLC0415 - a web server, for demo models only
 
     async with scripted_model() as model:
         yield model
 
 
 def _play(scripted: ScriptedModel, turn: int) -> None:
-    from pinchbench.demo.script import ScriptedTurn  # noqa: PLC0415 - as above
 
     del turn  # there is one
     scripted.play(slot_name(1), TrialKey(task_id=TASK.task_id, repetition=1), ScriptedTurn(answer="ready"))
@@ -177,9 +180,6 @@ async def _ask(
     config: JudgeConfig, *, openclaw: OpenClaw | None, folder: Path | None, subject: str, began: float
 ) -> Finding:
     # the client for HTTP takes a tenth of a second to import, which only who asks need pay
-    from pinchbench.grading.judge.http import RetryPolicy, open_http_judge  # noqa: PLC0415
-    from pinchbench.grading.judge.judge import JudgeError, JudgeUnreachableError, Message, Role  # noqa: PLC0415
-    from pinchbench.grading.judge.openclaw import OpenClawJudge  # noqa: PLC0415
 
     question = [Message(role=Role.USER, text=JUDGE_QUESTION)]
     try:

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.cli import clean as clean_module
 from pinchbench.cli import cli
+from pinchbench.cli.actions import clean as clean_module
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.runner.run_folders import own_homes

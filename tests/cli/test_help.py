@@ -10,8 +10,8 @@ import pytest
 
 from pinchbench import errors
 from pinchbench.cli import cli
+from pinchbench.cli.actions.running import INCOMPLETE, STOPPED
 from pinchbench.cli.program import EXIT_CODES, SECTIONS
-from pinchbench.cli.running import INCOMPLETE, STOPPED
 from pinchbench.cli.sections import REST, SectionedCommand
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from command_line import call
 from fake_leaderboard import Reply, error, fake_leaderboard
 from leaderboard_runs import planned
 from past_runs import Made, write_run
-from pinchbench.cli.upload import offer_run
+from pinchbench.cli.actions.upload import offer_run
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -89,7 +91,6 @@ def forecast(question: Question) -> Forecast | None:
     has_history = has_history or any(one.expected_s is not None for one in question.waiting)
     if not has_history and sum(not one.is_cut for one in question.ended) < TOLD:
         return None
-    import numpy as np  # noqa: PLC0415 - a view without a forecast must not wait for it
 
     source = np.random.default_rng(SEED)
     model = _fit(known, has_history=has_history)
@@ -181,7 +182,6 @@ class _Draws:
     """Draws times of trials, one for each resample. All trials of a task share its factor."""
 
     def __init__(self, model: _Model, source: Generator) -> None:
-        import numpy as np  # noqa: PLC0415 - as above
 
         self._model = model
         self._source = source
@@ -212,8 +212,6 @@ class _Draws:
 
     def of_running(self, one: Timed) -> NDArray[float64]:
         """Draw the seconds from now to a running trial's end, given that it has not ended yet."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         middle = self._of_task(one.task_id)
         cuts = (_ratio(one) - middle) / self._own
         below = np.array([_NORMAL.cdf(cut) for cut in cuts])
@@ -231,8 +229,6 @@ def _makespans(
 
     `free` is how many trials may run at once from now on; more may still be running.
     """
-    import numpy as np  # noqa: PLC0415 - as above
-
     busy = np.zeros((RESAMPLES, slots))
     for place, one in enumerate(left):
         busy[:, place] = one

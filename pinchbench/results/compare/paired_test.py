@@ -8,6 +8,8 @@ from math import ceil, fsum, sqrt
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pinchbench.results.statistics import ROUNDING, SEED, Z, student_t
 
 if TYPE_CHECKING:
@@ -241,8 +243,6 @@ def _test(pairs: Sequence[Pair], differences: Sequence[float], seed: int, flips:
 
 def _dealing_test(pairs: Sequence[Pair], seed: int, flips: int) -> float:
     """Return how often a random assignment of each task's trials to the sides gives a mean at least as far from 0."""
-    import numpy as np  # noqa: PLC0415 - 0.1 s that only a comparison needs
-
     seen = fsum(pair.difference for pair in pairs)
     # the same draws for both orders of the sides, and for any order of the tasks
     sides = [(pair.a, pair.b) if seen > 0 else (pair.b, pair.a) for pair in pairs]
@@ -276,8 +276,6 @@ def _sign_flip_test(differences: Sequence[float], seed: int, flips: int) -> tupl
 
 def _all_sums(sizes: Sequence[float]) -> NDArray[float64]:
     """Return the sums for all combinations of signs with the first positive: the other half mirrors these."""
-    import numpy as np  # noqa: PLC0415 - 0.1 s that only a comparison needs
-
     sums = np.array([sizes[0]])
     for size in sizes[1:]:
         sums = np.concatenate((sums + size, sums - size))
@@ -285,7 +283,6 @@ def _all_sums(sizes: Sequence[float]) -> NDArray[float64]:
 
 
 def _extreme_flips(sizes: Sequence[float], seen: float, seed: int, flips: int) -> int:
-    import numpy as np  # noqa: PLC0415 - as above
 
     source = np.random.default_rng(seed)
     values = np.array(sizes)

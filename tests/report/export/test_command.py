@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.cli import cli
-from pinchbench.cli.export import FORMATS, PIECE_BYTES, TEXT_FORMATS
+from pinchbench.cli.actions.export import PIECE_BYTES, TEXT_FORMATS
+from pinchbench.cli.export import FORMATS
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.report.export.rows import COLUMNS
 from pinchbench.results.finished_run import read_run

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.cli import after_run
-from pinchbench.cli.after_run import follow_up
+from pinchbench.cli.actions import after_run
+from pinchbench.cli.actions.after_run import follow_up
 from pinchbench.errors import ResultsError
 from pinchbench.results.finished_run import derive_result
 
@@ -76,7 +76,7 @@ def test_a_page_that_fails_is_one_line(
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         raise failure
 
-    monkeypatch.setattr("pinchbench.report.html.page.write_report", fail)
+    monkeypatch.setattr("pinchbench.cli.actions.after_run.write_report", fail)
     before = signal.getsignal(signal.SIGINT)
 
     follow_up(result, told.append, page=True, offers=False)

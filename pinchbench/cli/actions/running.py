@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import msgspec
 
-from pinchbench.cli.after_run import follow_up
+from pinchbench.cli.actions.after_run import follow_up
 from pinchbench.cli.output import print_result
 from pinchbench.model import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer

@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from pinchbench.cli.upload import offer_run
+from pinchbench.cli.actions.upload import offer_run
 from pinchbench.defaults import REPORT_FILE
 from pinchbench.errors import PinchBenchError
+from pinchbench.report.html.page import write_report
 from pinchbench.report.text import plain
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
@@ -46,8 +47,6 @@ def _write_page(files: RunFiles, tell: Callable[[str], None]) -> None:
     again = f"`pinchbench-async report {files.folder}` writes it."
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run ended
     try:
-        from pinchbench.report.html.page import write_report  # noqa: PLC0415 - drawing takes long to import
-
         path = files.folder / REPORT_FILE
         write_report([read_run(files)], path)
         tell(f"Report: {plain(str(path))}")

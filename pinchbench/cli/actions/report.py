@@ -1,0 +1,33 @@
+"""What `report` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinchbench import defaults
+from pinchbench.cli.actions.altered import warn_of_altered
+from pinchbench.cli.output import print_result
+from pinchbench.config import absolute_path
+from pinchbench.errors import ConfigError
+from pinchbench.report.html.page import write_report
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.paths import find_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_page(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> None:
+    """Write a run, or several, as one HTML page, and print its path."""
+    folder = absolute_path(output_dir, option="--output-dir")
+    found = list(dict.fromkeys(find_run(run, folder) for run in runs))
+    if output is None:
+        if len(found) > 1:
+            raise ConfigError("A page of several runs belongs to none of their folders: say where with --output FILE.")
+        path = found[0].folder / defaults.REPORT_FILE
+    else:
+        path = absolute_path(output, option="--output")
+    past = [read_run(files) for files in found]
+    warn_of_altered(past, evidence=True)
+    write_report(past, path)
+    print_result(path)

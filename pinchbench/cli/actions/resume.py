@@ -1,0 +1,38 @@
+"""What `resume` does."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pinchbench.cli.actions.judge_options import take_judge
+from pinchbench.cli.actions.running import carry_out, leave
+from pinchbench.config import ResumeConfig
+from pinchbench.runner.resume import resume as go_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def resume_run(
+    *,
+    run: str | None,
+    accept_changes: bool,
+    take_over: bool,
+    output_dir: Path,
+    no_report: bool,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Go on with a run that was ended early, whatever ended it."""
+    judge = take_judge(options)
+    settings = {name: value for name, value in options.items() if value is not None and value is not False}
+    if settings.pop("no_fail_fast", False):
+        settings["fail_fast"] = False
+    settings["preflight"] = not settings.pop("no_preflight", False)
+    if judge is not None:
+        settings["judge"] = judge
+    config = ResumeConfig(
+        run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
+    )
+    leave(carry_out(partial(go_on, config), page=not no_report, offers=True), as_json=as_json)

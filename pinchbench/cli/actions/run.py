@@ -1,0 +1,39 @@
+"""What `run` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pinchbench.cli.actions.judge_options import take_judge
+from pinchbench.cli.deferred import action
+from pinchbench.config import RunConfig
+from pinchbench.defaults import Isolation
+
+
+def run_suite(
+    *,
+    dry_run: bool,
+    as_json: bool,
+    no_report: bool,
+    no_upload: bool,
+    with_notes: bool,
+    no_fail_fast: bool,
+    no_preflight: bool,
+    isolation: str,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Run a suite, or show what would be run."""
+    judge = take_judge(options)
+    config = RunConfig(
+        **options,
+        judge=judge,
+        isolation=Isolation(isolation),
+        upload=not no_upload,
+        upload_notes=with_notes,
+        fail_fast=not no_fail_fast,
+        preflight=not no_preflight,
+    )
+    if dry_run:
+        action("run_plan.show_plan")(config, as_json=as_json)
+    else:
+        action("run_benchmark.run")(config, page=not no_report, as_json=as_json)

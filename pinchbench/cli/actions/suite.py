@@ -1,0 +1,50 @@
+"""Read the suite that a command works on."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pinchbench.cli.output import say
+from pinchbench.config import absolute_path
+from pinchbench.errors import SelectionError, SuiteError
+from pinchbench.suite.load import bundled_tasks_dir, load_suite, problem_list, read_suite
+from pinchbench.suite.select import select_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinchbench.model import Task
+    from pinchbench.suite.load import LoadedSuite
+
+
+def load(tasks_dir: Path | None) -> LoadedSuite:
+    """Read a suite, with the problems of unusable files. Raises SuiteError if no file is usable."""
+    root = bundled_tasks_dir() if tasks_dir is None else absolute_path(tasks_dir, option="--tasks-dir")
+    loaded = read_suite(root)
+    return loaded if loaded.suite.by_id else load_suite(root)
+
+
+def select(tasks_dir: Path | None, suite: str) -> tuple[LoadedSuite, tuple[Task, ...]]:
+    """Return a suite and the tasks that `--suite` selects. Raises SelectionError."""
+    loaded = load(tasks_dir)
+    with problems_first(loaded):
+        return loaded, select_tasks(loaded.suite, suite)
+
+
+@contextmanager
+def problems_first(loaded: LoadedSuite) -> Iterator[None]:
+    """Report the problems of a suite before the error that a requested task does not exist: they may be its cause."""
+    try:
+        yield
+    except SelectionError:
+        for problem in loaded.problems:
+            say(str(problem))
+        raise
+
+
+def raise_problems(loaded: LoadedSuite) -> None:
+    """Raise SuiteError, listing all problems, if the suite has any."""
+    if loaded.problems:
+        raise SuiteError(problem_list(loaded.suite.root, loaded.problems))

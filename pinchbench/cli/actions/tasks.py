@@ -1,0 +1,95 @@
+"""What `tasks` does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from pinchbench.cli.actions.suite import load, problems_first, raise_problems, select
+from pinchbench.cli.output import print_result, say
+from pinchbench.report.text import plain, plain_lines
+from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks
+from pinchbench.suite.prerequisite import parse_prerequisite
+from pinchbench.suite.select import find_task
+from pinchbench.suite.table import suite_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pinchbench.model import Task
+
+
+def list_tasks(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: bool) -> None:
+    """List the tasks, one a line."""
+    if markdown and as_json:
+        raise click.UsageError("--json and --markdown are two forms; name one of them.")
+    loaded, chosen = select(tasks_dir, suite)
+    if markdown:
+        print_result(suite_table(replace(loaded.suite, tasks=chosen)).rstrip("\n"))
+    else:
+        _print_list(chosen, as_json=as_json)
+    if loaded.note:
+        say(loaded.note)
+    raise_problems(loaded)
+
+
+def _print_list(chosen: Sequence[Task], *, as_json: bool) -> None:
+    needs = examine_tasks(chosen)
+    lacking = {task.task_id: needs.get(task.task_id, MissingPrerequisites()) for task in chosen}
+    if as_json:
+        keys = ("task_id", "name", "category", "timeout_s")
+        rows = [
+            {
+                **{key: getattr(task, key) for key in keys},
+                "grading_type": task.grading_type.value,
+                "prerequisites": list(task.prerequisites),
+                "missing": [one.text for one in lacking[task.task_id].missing],
+            }
+            for task in chosen
+        ]
+        print_result(json.dumps(rows))
+        return
+    table = [(task.task_id, plain(task.category), task) for task in chosen]
+    id_width = max(len(task_id) for task_id, _, _ in table)
+    category_width = max(len(category) for _, category, _ in table)
+    for task_id, category, task in table:
+        print_result(
+            f"{task_id:<{id_width}}  {category:<{category_width}}  {task.grading_type.value:<9}"
+            f"  {task.timeout_s:>4.0f} s  {plain(task.name)}"
+            + (f"  ({plain(lacking[task_id].sentence)})" if lacking[task_id].missing else "")
+        )
+
+
+def show_task(*, task_id: str, tasks_dir: Path | None) -> None:
+    """Show one task as the agent and the graders see it."""
+    loaded = load(tasks_dir)
+    with problems_first(loaded):
+        task = find_task(loaded.suite, task_id)
+    print_result(f"{task.task_id}: {plain(task.name)}")
+    print_result(f"{plain(task.category)}, {task.grading_type.value}, {task.timeout_s:g} s")
+    for one, state in _prerequisites(task):
+        print_result(f"needs {plain(one)}: {state}")
+    for file in task.workspace_files:
+        print_result(f"file {plain(file.dest)}")
+    for number, turn in enumerate(task.turns, 1):
+        session = ", new session" if turn.new_session else ""
+        print_result(f"\nTurn {number}{session}:\n{plain_lines(turn.prompt)}")
+    for title, text in _sections(task):
+        print_result(f"\n{title}:\n{plain_lines(text)}")
+
+
+def _prerequisites(task: Task) -> Iterator[tuple[str, str]]:
+    """Yield what a task requires, and whether this machine has it."""
+    needs = examine_tasks([task]).get(task.task_id, MissingPrerequisites())
+    for one in map(parse_prerequisite, task.prerequisites):
+        yield str(one), needs.state_of(one)
+
+
+def _sections(task: Task) -> Iterator[tuple[str, str]]:
+    criteria = "\n".join(f"- {one}" for one in task.grading_criteria)
+    titled = (("Expected behavior", task.expected_behavior), ("Criteria", criteria), ("Check", task.automated_checks))
+    yield from ((title, text) for title, text in (*titled, ("Rubric", task.llm_judge_rubric)) if text)
