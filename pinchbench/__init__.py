@@ -1,7 +1,9 @@
 """PinchBench async: how good is a model as the brain of an OpenClaw agent?
 
-The public Python API. `run_benchmark` runs a suite, `resume` goes on with a run and `regrade` grades one again; `open_agent` gives an
-`OpenClawAgent`, whose `execute_task` runs one task. All are for anyio; see their docstrings for what they raise and what a cancellation does.
+The public Python API. `run_benchmark` runs a suite, `resume` goes on with a run and `regrade` grades one again;
+`open_agent` gives an
+`OpenClawAgent`, whose `execute_task` runs one task. All are for anyio; see their docstrings for what they raise and
+what a cancellation does.
 """
 
 from __future__ import annotations

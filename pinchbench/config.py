@@ -130,7 +130,8 @@ class RunConfig:
         price_in: what a million tokens sent to the model of `base_url` cost in USD; None: unknown. With `price_out`.
         price_out: what a million tokens of its answers cost.
         pass_env: names of environment variables that the agents get beside those that every program and the model need.
-        isolation: an OpenClaw home for each trial, one private gateway for all, or the user's own OpenClaw; `AUTO` takes one
+        isolation: an OpenClaw home for each trial, one private gateway for all, or the user's own OpenClaw; `AUTO`
+        takes one
             of the first two.
         openclaw: a path or a release; None for the one on PATH, else the newest managed install.
         skip_broken: leave broken task files out instead of stopping.
@@ -148,7 +149,8 @@ class RunConfig:
         max_hours: how long the run may take this time; None for no limit.
         preflight: whether the model's and the judge's endpoints are asked one question before anything is set up.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
-        seed: shuffles trials that are expected to take equally long, 0 to 2**32 - 1; None leaves them in the plan's order.
+        seed: shuffles trials that are expected to take equally long, 0 to 2**32 - 1; None leaves them in the plan's
+        order.
 
     Raises ConfigError, naming the option, when a value can't be used.
     """

@@ -48,8 +48,10 @@ class GradedBefore:
 class RunBegan:
     """The first event of a run: what is about to happen. `done` trials were finished before it was resumed.
 
-    Of these, `earlier` counts those that were graded, and `to_grade` holds the outcomes of the others, which are graded now.
-    `ahead` are the trials that are to be run, in the order in which they are started. `spent` is what the agents have used
+    Of these, `earlier` counts those that were graded, and `to_grade` holds the outcomes of the others, which are graded
+    now.
+    `ahead` are the trials that are to be run, in the order in which they are started. `spent` is what the agents have
+    used
     before, `judge_spent` what the judge has. `max_hours` is for this session, the other limits are for the whole run.
     `ago_s`: seconds since, where it is told later.
     """

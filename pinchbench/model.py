@@ -75,8 +75,8 @@ class Task:
 class Suite:
     """The tasks of a folder, in id order, and what its manifest says about them.
 
-    `core` and `run_first` hold only ids that exist. `unlisted` are tasks of its folder that the suite does not consist of:
-    they run only when they are named by id.
+    `core` and `run_first` hold only ids that exist. `unlisted` are tasks of its folder that the suite does not consist
+    of: they run only when they are named by id.
     """
 
     root: Path
@@ -142,8 +142,8 @@ class Ending(StrEnum):
     """What an attempt came to: every one that ended by itself is exactly one of the first four.
 
     `infrastructure` failed for infrastructure reasons, is in no score and may be retried; `interrupted` was ended
-    from outside and is no end of its own: the same attempt is made again when the run is resumed. So is one that was not
-    begun, as a prerequisite of its task is missing.
+    from outside and is no end of its own: the same attempt is made again when the run is resumed. So is one that was
+    not begun, as a prerequisite of its task is missing.
     """
 
     COMPLETED = "completed"
@@ -372,7 +372,8 @@ class JudgeGrade:
     `score` is the median of `votes` (each in 0-1), or None and `ungraded` says why; `spread` is the largest vote less
     the smallest. `model` and `prompt_version` say who was asked what. `usage` and `latency_s` (seconds) are those of
     this grading's own calls, retries included; `cost_usd` is None where the endpoint names no price. `calls` counts
-    requests that were sent, `cached` the votes that came from the cache instead. `reply` is the beginning of a text that
+    requests that were sent, `cached` the votes that came from the cache instead. `reply` is the beginning of a text
+    that
     could not be read. All texts are kept beside the trial's evidence; `replies_digest` is the SHA-256 of that file.
     """
 

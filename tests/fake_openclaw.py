@@ -1,8 +1,10 @@
 """Plays the `openclaw` command for what the real one can't be made to do on demand.
 
 Started by the wrapper scripts that `fakes.fake_openclaw` writes, which call `main` with SETTINGS_JSON ARGV...; standard
-library only, and little of it, for a run starts it many times. Lines `scenario: NAME [ARGS]` in the message are played in order; without any it does a little work
-and answers. State is kept in the two forms the real releases have: `agents.list` with JSONL, `agents.entries` with SQLite.
+library only, and little of it, for a run starts it many times. Lines `scenario: NAME [ARGS]` in the message are played
+in order; without any it does a little work
+and answers. State is kept in the two forms the real releases have: `agents.list` with JSONL, `agents.entries` with
+SQLite.
 A turn that is not `--local` goes through the gateway of the config, if it names one; the turn itself is played here.
 """
 

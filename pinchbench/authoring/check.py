@@ -107,13 +107,14 @@ async def check_tasks(
 ) -> tuple[CheckedTask, ...]:
     """Play and grade every script of every task; the results are in the order of the tasks.
 
-    `show` hears of each task when it is done. Several are played at once, each script in a scratch workspace of its own,
+    `show` hears of each task when it is done. Several are played at once, each script in a scratch workspace of its
+    own,
     which is removed; those of a rehearsal that was killed are removed by the next. What a script does wrong is in its
     result. When the judge can't be asked, it is not asked again.
 
     With `say`, SIGINT, SIGTERM and SIGHUP end what runs, `say` gets a sentence, and RunInterruptedError is raised. A
-    cancellation ends what runs as well, without words, and goes on. Raises ResultsError when there is no room for the workspaces, ConfigError for a
-    judge that has no endpoint, and OpenClawError for an `openclaw:` judge.
+    cancellation ends what runs as well, without words, and goes on. Raises ResultsError when there is no room for the
+    workspaces, ConfigError for a judge that has no endpoint, and OpenClawError for an `openclaw:` judge.
     """
     interrupt = Interrupt(STOPPING, HURRYING)
     try:

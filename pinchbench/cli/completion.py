@@ -81,7 +81,8 @@ class _Fish(_WholeWords, FishComplete):
 def completion(*, shell: str) -> None:
     """Print the script that makes a shell complete commands, options and their values.
 
-    Values are task ids, categories, runs, models and OpenClaw releases. How to install it for good stands at its top. To try it in the shell that is open:
+    Values are task ids, categories, runs, models and OpenClaw releases. How to install it for good stands at its top.
+    To try it in the shell that is open:
 
     \b
     eval "$(pinchbench-async completion bash)"

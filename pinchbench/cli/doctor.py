@@ -38,8 +38,8 @@ def doctor(**_options: Any) -> None:  # noqa: ANN401
     """Find out whether a run would work here, and what to do if not.
 
     Looks at Python, OpenClaw, Node, keys (present or not; never shown), memory, disks, limits, what the tasks need and
-    what dead runs have left. Nothing is changed or removed. A --model and a --judge are asked one question each, which costs what a short
-    question costs; demo/oracle costs nothing. Leaves with exit code 1 when there is a problem.
+    what dead runs have left. Nothing is changed or removed. A --model and a --judge are asked one question each, which
+    costs what a short question costs; demo/oracle costs nothing. Leaves with exit code 1 when there is a problem.
 
     \b
     pinchbench-async doctor

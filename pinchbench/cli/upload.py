@@ -27,7 +27,8 @@ def upload(**_options: Any) -> None:  # noqa: ANN401
 
     RUN is a run's id, its folder, or its results file. Only a complete, graded run of the whole bundled suite goes
     there. Numbers are sent, with the names of the model, of releases, and of the bundled tasks and their criteria;
-    text that a judge or a check wrote only with --with-notes. --dry-run shows all that is sent. Sending a run again makes no second entry.
+    text that a judge or a check wrote only with --with-notes. --dry-run shows all that is sent. Sending a run again
+    makes no second entry.
 
     \b
     pinchbench-async upload 20260102-030405-9f3a --dry-run

@@ -26,13 +26,14 @@ from pinchbench.process.supervise import contain_level
 from pinchbench.runner.provenance import timezone_name
 
 MIB = 1024**2
-# What a slot has on the disk at once: a home of some MiB (measured on 2026.9.6), and a workspace with what commands put there
+# What a slot has on the disk at once: a home of some MiB (measured on 2026.9.6), and a workspace with what commands
+# put there
 SLOT_BYTES = 64 * MIB
 RESULT_BYTES = 256 * MIB  # of a suite: transcripts, output and workspaces as they were graded
 INSTALL_BYTES = 900 * MIB  # OpenClaw, its Node, and the compiled code that all homes share
 COMPILED_BYTES = 128 * MIB  # of JavaScript, which all homes share
-# Agents a CPU, beyond which they wait for it, on their trials' time: a trial takes 17 or 8.5 CPU-seconds (measured), and
-# a model that is asked for a minute leaves the CPU to others meanwhile.
+# Agents a CPU, beyond which they wait for it, on their trials' time: a trial takes 17 or 8.5 CPU-seconds (measured),
+# and a model that is asked for a minute leaves the CPU to others meanwhile.
 CROWDED_PRIVATE, CROWDED_OTHERS = 4, 8
 FIRST_YEAR, LAST_YEAR = 2026, 2100
 DAY_S = 86_400.0
@@ -112,7 +113,8 @@ def of_locale(encoding: str, *, files: str) -> Finding:
 class FolderSpace:
     """A folder that a run writes to. `there` is the folder itself, or the nearest above it that exists.
 
-    `free_inodes` is None where the file system counts none, `locks` whether it knows locks; `refused` says why nothing may be made there.
+    `free_inodes` is None where the file system counts none, `locks` whether it knows locks; `refused` says why nothing
+    may be made there.
     """
 
     folder: Path

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MAX_LINK_HOPS = 40  # as the kernel has it: a longer chain of links counts as a loop
-# Errors of one path, not of the disk: the name is too long, or one that this file system can't hold or tell from another.
+# Errors of one path, not of the disk: the name is too long, or one that this file system can't hold or tell from
+# another.
 UNUSABLE_NAME = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.EEXIST})
 COPY_BYTES = 1024 * 1024  # at a time
 

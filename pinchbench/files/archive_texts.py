@@ -44,8 +44,8 @@ def kept_texts(
 
     Of a text longer than `max_file_bytes` its beginning of that size is given. Where all together are larger than
     `max_bytes`, short files have their texts first and those near the top of the workspace before deep ones, and those
-    whose path `comes_last` names after all others; what would bring the sum above the limit has none. Raises ArchiveLostError when the archive is missing
-    or damaged. Reads it once, or twice where not all has room. Blocks.
+    whose path `comes_last` names after all others; what would bring the sum above the limit has none. Raises
+    ArchiveLostError when the archive is missing or damaged. Reads it once, or twice where not all has room. Blocks.
     """
     files: list[_Listed] = []
     texts: dict[int, str] = {}

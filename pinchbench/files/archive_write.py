@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of one kept file; a larger one is hardly an answer
 SMALL_BYTES = 256 * 1024  # of a tar that is compressed in one go
-# Errors of one path that the agent itself can bring about: permissions, something that vanished or was replaced, a loop of
-# links, a nesting deeper than a path can name, a device or socket without a driver or reader. All others are the
+# Errors of one path that the agent itself can bring about: permissions, something that vanished or was replaced, a
+# loop of links, a nesting deeper than a path can name, a device or socket without a driver or reader. All others are the
 # machine's (no descriptors, no memory, a failing disk, a stale mount): they must never look like an empty workspace.
 AGENTS_OWN = frozenset(
     {
@@ -44,11 +44,12 @@ AGENTS_OWN = frozenset(
 def keep_workspace(workspace: Path, archive: Path) -> tuple[str, ...]:
     """Write a workspace into a `.tar.zst` that only this user can read; return a sentence for all that was left out.
 
-    Left out are special files, what the agent made unreadable, and what is beyond the limits (`MAX_FILE_BYTES`, `MAX_KEPT_BYTES`,
+    Left out are special files, what the agent made unreadable, and what is beyond the limits (`MAX_FILE_BYTES`,
+    `MAX_KEPT_BYTES`,
     `MAX_ENTRIES`). Links are kept as links and never followed; an absolute one into the workspace becomes relative.
     A workspace that is gone is kept as an empty one, with a sentence. The archive takes its name only when it is
-    whole and on the disk. Raises OSError when it can't be written, or when the workspace can't be read for a reason that is
-    not the agent's own (`AGENTS_OWN`). Blocks; call it when nobody writes there any more.
+    whole and on the disk. Raises OSError when it can't be written, or when the workspace can't be read for a reason
+    that is not the agent's own (`AGENTS_OWN`). Blocks; call it when nobody writes there any more.
     """
     left_out = LeftOut()
     number, temporary = tempfile.mkstemp(prefix=f".{archive.name}.", dir=archive.parent)

@@ -157,8 +157,8 @@ def set_aside(path: Path) -> Path | None:
 def overwrite_file(path: Path | str, content: IO[bytes]) -> None:
     """Give a file other content, or make one that only this user can read. A link is not followed. Blocks.
 
-    In place: a file that was emptied first is written to the disk as soon as it is closed on ext4, which takes a hundred
-    times as long (measured). So it is for files that nobody needs after a crash. Raises OSError.
+    In place: a file that was emptied first is written to the disk as soon as it is closed on ext4, which takes a
+    hundred times as long (measured). So it is for files that nobody needs after a crash. Raises OSError.
     """
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as file:

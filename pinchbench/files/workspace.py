@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def fill_workspace(path: Path, files: Iterable[WorkspaceFile]) -> None:
     """Make a clean workspace and put the task's files into it. Blocks.
 
-    Something that is there already is kept aside beside it. Raises OSError when a file can't be written or read, and ResultsError when what is there can't be kept aside.
+    Something that is there already is kept aside beside it. Raises OSError when a file can't be written or read, and
+    ResultsError when what is there can't be kept aside.
     """
     set_aside(path)
     path.mkdir(mode=0o700, parents=True)

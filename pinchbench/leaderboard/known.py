@@ -22,8 +22,8 @@ WORD = re.compile(r"[^\W_]+")
 class KnownTask:
     """A bundled task.
 
-    `head` holds those keys of its YAML head that may be sent; none of them is a fixture. `graded` are the words of what it
-    is graded by, `told` those of its prompts and fixtures: in small letters and in a row, with a space around each.
+    `head` holds those keys of its YAML head that may be sent; none of them is a fixture. `graded` are the words of what
+    it is graded by, `told` those of its prompts and fixtures: in small letters and in a row, with a space around each.
     """
 
     task_id: str

@@ -1,7 +1,8 @@
 """A run as the leaderboard takes it (pure): every field is named here, and what is not named is not sent.
 
-Numbers are checked to be numbers; all else is of closed sets, has a shape that holds no more than a release or an id, or
-stands word for word in a bundled task. What an agent or a judge wrote is sent only `with_notes`, and goes through `privacy`.
+Numbers are checked to be numbers; all else is of closed sets, has a shape that holds no more than a release or an id,
+or stands word for word in a bundled task. What an agent or a judge wrote is sent only `with_notes`, and goes through
+`privacy`.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ def pack(
 ) -> PreparedUpload:
     """Make of a run what would be sent; its id is kept in its folder from then on. Blocks.
 
-    `bundled` is the bundled suite, `env` the environment, whose keys are kept out. `with_notes` adds text of graders, without
-    it nothing is sent that an agent or a judge wrote. Raises NotForTheLeaderboardError, naming
+    `bundled` is the bundled suite, `env` the environment, whose keys are kept out. `with_notes` adds text of graders,
+    without it nothing is sent that an agent or a judge wrote. Raises NotForTheLeaderboardError, naming
     every reason, for a run that may not go and is not sent as a `partial` one; ResultsError when its folder can't be
     written.
     """
@@ -111,7 +111,8 @@ async def offer(
 ) -> None:
     """Send a run that has just ended, if it may go and there is a token, and tell the user in sentences.
 
-    What goes wrong is told, not raised: a run is no worse for it. Nothing is asked, and nothing said of a built-in model.
+    What goes wrong is told, not raised: a run is no worse for it. Nothing is asked, and nothing said of a built-in
+    model.
     """
     if run.model.startswith("demo/"):
         return

@@ -79,7 +79,8 @@ class OpenClawAgent:
             before_turn: called with the index of each turn before its process starts.
 
         Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
-        as exceptions. Raises OSError if the home or the evidence folder can't be written, or if a file of OpenClaw can't
+        as exceptions. Raises OSError if the home or the evidence folder can't be written, or if a file of OpenClaw
+        can't
         be read because of the machine (no descriptors, no memory, a failing disk), and OpenClawError if the home can't
         be prepared.
 

@@ -37,7 +37,8 @@ class Prepared:
     tells. `unmet` are attempts that are not made, as prerequisites of their tasks are missing, each with a sentence on
     that. `note` is a sentence on task files that are not among the tasks. `ungraded` are the attempts, with their
     outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
-    are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the trials that need no further attempt.
+    are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the
+    trials that need no further attempt.
     `tally` counts those of them that are graded. `works`: one of them says something about the model.
     """
 
@@ -95,8 +96,8 @@ class Resumption:
     """What is known of a run that is resumed.
 
     `facts` are those that hold so far, `journal` is open and locked, `tasks` are those that are others now, `gone`
-    the ids of those that are no longer there, and `changes` says in words what differs; with `accepts` further changes do no harm.
-    `takes_over` says that runners of it that can't be seen from here are dead.
+    the ids of those that are no longer there, and `changes` says in words what differs; with `accepts` further changes
+    do no harm. `takes_over` says that runners of it that can't be seen from here are dead.
     """
 
     facts: RunFacts

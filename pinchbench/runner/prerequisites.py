@@ -56,8 +56,8 @@ def examine_tasks(
 ) -> dict[str, MissingPrerequisites]:
     """Look for what tasks need, by task id; tasks without prerequisites are left out. Blocks.
 
-    A task with a check needs a program on the PATH that the check inherits; one that only a judge grades may also have the
-    Node that the agent gets from a managed OpenClaw. `openclaw` is the choice of `--openclaw`.
+    A task with a check needs a program on the PATH that the check inherits; one that only a judge grades may also have
+    the Node that the agent gets from a managed OpenClaw. `openclaw` is the choice of `--openclaw`.
     """
     env = os.environ if env is None else env
     inherited = env.get("PATH", os.defpath)

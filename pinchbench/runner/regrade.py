@@ -75,7 +75,8 @@ async def regrade(config: RegradeConfig, *, observer: Observer | None = None, ha
     anew. Where a task is unchanged, a trial that had a score keeps it when it can't be graded now.
     `Result.interrupted` names the signal that ended the grading early.
 
-    Raises ResultsError (no such run, or another process writes it), AlteredRunError, SuiteError, SelectionError, ConfigError and, for
+    Raises ResultsError (no such run, or another process writes it), AlteredRunError, SuiteError, SelectionError,
+    ConfigError and, for
     an `openclaw:` judge, OpenClawError. A cancellation ends the checks that run and leaves the grades there are.
     """
     files = await to_thread.run_sync(find_run, config.run, config.output_dir)

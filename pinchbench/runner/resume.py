@@ -49,7 +49,8 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
     has left in the workspace of another is kept aside. Trials that ended but were not graded are graded. Where nothing
     is left to do, the result is written anew and returned.
 
-    Raises ResultsError (no such run, or another process works on it), AlteredRunError, ChangedError when tasks, settings or releases
+    Raises ResultsError (no such run, or another process works on it), AlteredRunError, ChangedError when tasks,
+    settings or releases
     are others now and that is not accepted, and what `run_benchmark` raises; a cancellation does the same as there.
     """
     files = await to_thread.run_sync(_find, config)

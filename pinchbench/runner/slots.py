@@ -182,8 +182,8 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     """One agent outside a run, with a home that lives as long as the block.
 
     For tasks of your own: `await agent.execute_task(task, workspace=…, evidence=…)`. Of `config` the model, the
-    endpoint, the isolation, OpenClaw, the thinking level and the run root are used; without a run to share it, a gateway
-    makes no sense, and the home is private. Raises ConfigError for the
+    endpoint, the isolation, OpenClaw, the thinking level and the run root are used; without a run to share it, a
+    gateway makes no sense, and the home is private. Raises ConfigError for the
     built-in `demo/*` models, which only play in a run, and OpenClawError when OpenClaw is missing or refuses.
     """
     if config.is_demo:

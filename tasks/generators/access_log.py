@@ -227,7 +227,8 @@ def make():
             ("GET", "/products/{id}"),
             dice.pick(BOTS) if named else dice.pick(AGENTS),
         )
-    # Server errors: most in one hour of the evening; in the morning as many again, but in two hours and around the change of zone.
+    # Server errors: most in one hour of the evening; in the morning as many again, but in two hours and around the
+    # change of zone.
     for first, last, count, keys in (
         (
             datetime(2026, 3, 10, 20, 4),

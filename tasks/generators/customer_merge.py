@@ -191,7 +191,8 @@ def make() -> Maker:
             maker.add("crm", who, time=time)
             later = time + timedelta(minutes=dice.pick([-50, -20, 40, 100, 0]))
             maker.add(dice.pick(["shop", "till"]), who, time=later, phone=maker.number(), address=maker.address())
-    # A number twice: an old state of the same record. Some old states are open where the new one is closed, and the other way round.
+    # A number twice: an old state of the same record. Some old states are open where the new one is closed, and the
+    # other way round.
     for record in dice.sample(maker.shop, 12):
         old = {
             **record,

@@ -1,8 +1,8 @@
 # ruff: noqa: T201 - it prints a table
 """How often the verdicts and intervals of `compare` are right, by simulation.
 
-`python tests/bench/calibration.py [--pairs 4000] [--tests 1000]` draws pairs of runs whose true difference is known, over
-kinds of scores, numbers of tasks and of repetitions, and prints in %: how often the 95 % interval holds the true
+`python tests/bench/calibration.py [--pairs 4000] [--tests 1000]` draws pairs of runs whose true difference is known,
+over kinds of scores, numbers of tasks and of repetitions, and prints in %: how often the 95 % interval holds the true
 difference, where both sides are the same model (A/A) and where B is worse (A/B); how often A/A is called different; and
 how often A/B is told. Two minutes on one core.
 """

@@ -5,10 +5,12 @@
 OpenClaw, first the sanity task alone: a run of few and a run of more trials in each isolation, and what the further
 ones cost; CPU time is that of the runner and of all it started, as the system counts it for a process and those it has
 waited for. Then it plays a suite in each isolation and compares the trials: the shape of the transcripts (who spoke,
-which tools were called, how each turn ended), the files in the workspaces, and the scores. `--suite none` leaves that out.
+which tools were called, how each turn ended), the files in the workspaces, and the scores. `--suite none` leaves that
+out.
 
-`--without diagnostics,skills.load [--rounds 3]` instead leaves parts of what a gateway is given out, one at a time and in
-turn with the whole: paths in its config, or variables in its environment. What does each save, and does the model receive
+`--without diagnostics,skills.load [--rounds 3]` instead leaves parts of what a gateway is given out, one at a time and
+in turn with the whole: paths in its config, or variables in its environment. What does each save, and does the model
+receive
 the same without it? Bodies of requests are compared whole, with ids, dates and folders masked. `--suite`, here the
 sanity task unless it is given, is played `--trials` times each round. `--without all` leaves out what
 `recorded.py` calls so.

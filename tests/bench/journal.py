@@ -1,8 +1,8 @@
 """What a long journal costs: to scan it when the run is resumed, to write it, and to make it durable.
 
 `python tests/bench/journal.py [--outcomes 10000] [--rounds 2] [--records 20000]` writes the journal of a run of so many
-trials, each with its start and its grade, as a run does, and prints two tables: CPU seconds of what `resume` makes of it
-beside reading its bytes and decoding its lines, and records a second with `fsync` and without.
+trials, each with its start and its grade, as a run does, and prints two tables: CPU seconds of what `resume` makes of
+it beside reading its bytes and decoding its lines, and records a second with `fsync` and without.
 """
 
 from __future__ import annotations

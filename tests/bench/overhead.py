@@ -1,8 +1,8 @@
 """What does a trial cost beside its agent?
 
 `python tests/bench/overhead.py [--trials 200,1000] [--rounds 3] [--concurrency 16] [--inspect PATH]` makes whole runs
-whose agent does nothing but leave a transcript: workspace, guardian, followers, journal and kept evidence are real. In a
-graded run each trial has a trivial check as well, from the restored workspace to the grade in the journal. They take
+whose agent does nothing but leave a transcript: workspace, guardian, followers, journal and kept evidence are real. In
+a graded run each trial has a trivial check as well, from the restored workspace to the grade in the journal. They take
 turns with `xargs -P` that starts the same program as often, and with `inspect eval` (PATH is that command of an
 environment with inspect_ai) whose solver does. Each run is a process of its own, so that its memory is its own.
 """

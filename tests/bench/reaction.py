@@ -2,7 +2,8 @@
 
 `python tests/bench/reaction.py [--rounds 2] [--concurrency 64] [--trials 40]` measures with real processes:
 
-- from the deadline of a trial to the moment its agent has the signal, with so many trials at once, started together or a
+- from the deadline of a trial to the moment its agent has the signal, with so many trials at once, started together or
+a
   little apart, beside as many bare timers. A trial's time counts from its process's start, which the kernel tells in
   steps of 10 ms: the figures are too high by up to that;
 - from the word to stop to the return of `supervise`, beyond the grace, for trees in each shape whose members all ignore

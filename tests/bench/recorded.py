@@ -1,6 +1,7 @@
 """Run the program with parts of what a gateway is given left out, and record what the scripted model receives.
 
-`python tests/bench/recorded.py RECORD PARTS ARGUMENT…`: each request's body becomes a line of the file RECORD. PARTS are
+`python tests/bench/recorded.py RECORD PARTS ARGUMENT…`: each request's body becomes a line of the file RECORD. PARTS
+are
 paths in the gateway's config, as `skills.load`, or variables in its environment, with a `+` between them: `-` for none,
 `all` for those that are there to save CPU time.
 """

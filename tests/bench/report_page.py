@@ -1,8 +1,9 @@
 """How long does `report.html` take: to be written, and to open in a browser?
 
-`python tests/bench/report_page.py [--trials 500] [--rounds 5]` makes a run of so many trials, four a task, writes its report and
-opens it in a headless Chromium. The times to open are the page's own: until its scripts have run (interactive), and until
-all is there (loaded).
+`python tests/bench/report_page.py [--trials 500] [--rounds 5]` makes a run of so many trials, four a task, writes its
+report and
+opens it in a headless Chromium. The times to open are the page's own: until its scripts have run (interactive), and
+until all is there (loaded).
 """
 
 from __future__ import annotations

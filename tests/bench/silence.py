@@ -1,9 +1,12 @@
 # ruff: noqa: T201 - it prints what became of the trial
 """Whether a model that says nothing for minutes is waited for, on real OpenClaw.
 
-`python tests/bench/silence.py [--release 2026.9.6] [--isolation gateway] [--silent 330]` runs one trial whose model answers
-after so many seconds, and prints how the trial ended and how often the model was asked: `completed` and once, if OpenClaw
-lets it think. Its own limits are 120 s, and 300 s for self-hosted models. `tests/e2e/test_failures.py` has the same in short.
+`python tests/bench/silence.py [--release 2026.9.6] [--isolation gateway] [--silent 330]` runs one trial whose model
+answers
+after so many seconds, and prints how the trial ended and how often the model was asked: `completed` and once, if
+OpenClaw
+lets it think. Its own limits are 120 s, and 300 s for self-hosted models. `tests/e2e/test_failures.py` has the same in
+short.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """How long is the tail of a run? Start orders on a virtual clock.
 
 `python tests/bench/start_order.py [--seeds 100]` plays suites whose tasks take lognormal times, 5 % of them ten times
-longer, with the runner's own order and schedule, and prints how long each run takes over what no order can beat: all work
-evenly on all slots, or the longest trial. The orders are the plan's, longest first by the limits alone (a first run), by
-one and by three earlier runs, and by the true durations, which nobody knows.
+longer, with the runner's own order and schedule, and prints how long each run takes over what no order can beat: all
+work
+evenly on all slots, or the longest trial. The orders are the plan's, longest first by the limits alone (a first run),
+by one and by three earlier runs, and by the true durations, which nobody knows.
 """
 
 from __future__ import annotations

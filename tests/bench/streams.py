@@ -1,7 +1,8 @@
 """What agents write: does following it stay flat in memory, not slow them, and show each line at once?
 
 `python tests/bench/streams.py [--mib 256] [--agents 4] [--transcript-mb 200] [--transcripts 64] [--seconds 10]` prints
-three tables: agents that flood their stdout, supervised and followed as in a run, beside the same command with its output
+three tables: agents that flood their stdout, supervised and followed as in a run, beside the same command with its
+output
 thrown away; long transcripts and long lines, read live and at the end as an agent's are; and how long a line takes from
 a growing transcript to a live event. Whatever is measured for its memory runs in a process of its own.
 """

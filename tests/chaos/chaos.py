@@ -1,8 +1,8 @@
 # ruff: noqa: T201 - it prints a table
 """Kills a run at random moments, resumes it each time, and says what was lost.
 
-`python tests/chaos/chaos.py [--trials 200] [--kills 100] [--seed N]` runs a suite with a fake OpenClaw in peace first; then
-again while it is killed, on a disk that tears writes, and on disks that fill up. It ends with 1 if anything was
+`python tests/chaos/chaos.py [--trials 200] [--kills 100] [--seed N]` runs a suite with a fake OpenClaw in peace first;
+then again while it is killed, on a disk that tears writes, and on disks that fill up. It ends with 1 if anything was
 lost, run twice, left running or otherwise wrong.
 """
 

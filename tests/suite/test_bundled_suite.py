@@ -129,7 +129,8 @@ class TestCore:
     def _agreement(dice: Random) -> float:
         """How well the scores of simulated models in both suites go together: their correlation.
 
-        A model solves a task, or does one of its near misses, or nothing, the more rarely the harder the task is for it.
+        A model solves a task, or does one of its near misses, or nothing, the more rarely the harder the task is for
+        it.
         """
         models = [0.1 * step for step in range(1, 10)]
         hardness = {task_id: dice.random() for task_id in TASKS}

@@ -8,8 +8,8 @@ from pinchbench.defaults import Isolation
 from pinchbench.openclaw.install import release_key
 
 GIB = 1024**3
-# From this release on a turn that goes through a gateway costs a fraction of one with a state of its own; 2026.6.5 saves
-# next to nothing (measured).
+# From this release on a turn that goes through a gateway costs a fraction of one with a state of its own; 2026.6.5
+# saves next to nothing (measured).
 GATEWAY_SINCE = (2026, 9)
 # A gateway takes about as much CPU time to start as four trials with a state of their own save by it (measured).
 WORTH_TRIALS = 5

@@ -204,8 +204,8 @@ class Gateway:
     async def run(self, stop_signal: StopSignal) -> None:
         """Run the gateway until `close` is called, and restart it at most `RESTARTS` times if it ends by itself.
 
-        On return, and also on cancellation, all its processes are dead. Setting `stop_signal.stop` wakes all waiting callers,
-        while turns that are already running continue; `stop_signal.hurry` cuts its grace short when it ends.
+        On return, and also on cancellation, all its processes are dead. Setting `stop_signal.stop` wakes all waiting
+        callers, while turns that are already running continue; `stop_signal.hurry` cuts its grace short when it ends.
         """
         self._own.hurry = stop_signal.hurry
         try:
