@@ -1,4 +1,4 @@
-"""What options may be and what they are when not given, and the names they know; `--help` waits for no more than these."""
+"""The ranges, defaults and names of options; all that `--help` has to import."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LOGGERS = ("stamina", "httpx2", "httpcore2.connection", "httpcore2.http11", "htt
 
 
 class TransientError(Exception):
-    """A request failed so that another may succeed; `wait_s` is how long to leave the endpoint alone if it has said so."""
+    """A request failed in a way that a retry may fix; `wait_s` is the delay the endpoint asked for, if any."""
 
     def __init__(self, what: str, *, wait_s: float | None = None) -> None:
         """`what` goes on with a sentence on the last attempt."""

@@ -23,7 +23,7 @@ class SetUpStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialAhead:
-    """A trial that is to be run: its limit, and how long earlier runs let expect (None: they do not tell), in seconds."""
+    """A planned trial: its limit and its expected duration from earlier runs (None if unknown), in seconds."""
 
     key: TrialKey
     timeout_s: float

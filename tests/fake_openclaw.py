@@ -448,7 +448,7 @@ class Turn:
         self.assistant([], "error", errorMessage=" ".join(words) or "401 invalid api key")
 
     def failed_call(self, *words: str) -> None:
-        """A call that the provider refused and that OpenClaw will try again: only stderr says so, or the gateway's log."""
+        """A call that the provider refused and OpenClaw will retry: only stderr or the gateway's log says so."""
         if self.run:
             refused = {"event": "embedded_run_agent_end", "runId": self.run, "isError": True, "error": "It failed."}
             self.log("embedded run agent end", {**refused, "rawErrorPreview": " ".join(words), "rawErrorHash": "x"})

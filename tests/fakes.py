@@ -91,7 +91,7 @@ def make_suite(folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 3
 
 
 def run_config(folder: Path, program: Path, prompts: Mapping[str, str], *, timeout_s: float = 30) -> RunConfig:
-    """A run of `prompts` with the fake, everything below `folder`, that waits for nothing. Vary it with `dataclasses.replace`."""
+    """Return a config for a run of `prompts` with the fake, without delays, everything below `folder`."""
     return RunConfig(
         model=MODEL,
         tasks_dir=make_suite(folder, prompts, timeout_s=timeout_s),

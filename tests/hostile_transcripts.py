@@ -1,4 +1,4 @@
-"""Transcripts that nobody should have to read: torn, spliced, with calls that share ids and numbers that no float holds."""
+"""Hostile transcripts: torn, spliced, with calls that share ids and numbers beyond floats."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def nested(levels: int) -> object:
 HOSTILE = "".join((
     session("first"),
     line(1, {"role": "user", "content": f"Go on{HALF}."}),
-    line(2, said(call("c", text=HALF, big=10**40, deep=nested(200)), call("c", n=2), input=900, output=10, cacheRead=50)),
+    line(2, said(
+        call("c", text=HALF, big=10**40, deep=nested(200)), call("c", n=2), input=900, output=10, cacheRead=50
+    )),
     line(3, answered("c", "one")),
     TORN + "\n",
     line(4, answered("c", "two", is_error=True)),

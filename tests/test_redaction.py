@@ -152,7 +152,10 @@ def test_settings_deeper_than_a_stack_and_other_values_are_looked_through() -> N
 
 
 def test_keys_are_found_in_the_text_of_a_dotenv_file() -> None:
-    text = "# notes\nexport A_KEY='one 1 key'\nB_TOKEN = \"two-2-key\" # mine\nC_SECRET=three-3-key # no\nNAME=four-4-key\n"
+    text = (
+        "# notes\nexport A_KEY='one 1 key'\nB_TOKEN = \"two-2-key\" # mine\nC_SECRET=three-3-key # "
+        "no\nNAME=four-4-key\n"
+    )
     known = secrets_in_dotenv(text)
     assert {"one 1 key", "two-2-key", "three-3-key"} <= set(known)
     assert "four-4-key" not in known

@@ -44,8 +44,8 @@ ORACLE_JUDGED = ScoreRange(low=0.8, high=1)  # a judge may find fault with a per
 NEXT_TO_NOTHING = ScoreRange(low=0, high=0.2)
 POLITE = "Thank you, I am glad to help with that."
 OUT_OF_REACH = frozenset({Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_REFUSED})
-STOPPING = "The scripts that run are ended. Once more, and once again, leaves at once."
-HURRYING = "The scripts are being ended. Once more leaves at once."
+STOPPING = "Ending the running scripts. The third Ctrl-C exits immediately."
+HURRYING = "Ending the running scripts. The next Ctrl-C exits immediately."
 _Done: TypeAlias = "dict[int, tuple[CheckedTask, ...]]"
 
 

@@ -89,7 +89,7 @@ async def _play_step(step: ToolStep, stage: PlayFolders) -> str:
 
 
 def _arguments(step: ToolStep) -> dict[str, str]:
-    """The step's arguments: exactly those that its tool has here, all of them texts, as an agent's tool would get them."""
+    """Return the step's arguments: exactly those that the tool has here, all of them strings."""
     known = ARGUMENTS.get(step.tool)
     if known is None:
         raise StepFailedError(f"there is no tool {step.tool!r} without an agent; use {', '.join(ARGUMENTS)}")

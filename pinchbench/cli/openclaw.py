@@ -26,7 +26,7 @@ def openclaw() -> None:
 @click.argument("version", required=False)
 @performs("openclaw.install_release")
 def openclaw_install(**_options: Any) -> None:  # noqa: ANN401
-    """Install an OpenClaw release (default: the newest one this program was tried with) and a Node that suits it.
+    """Install an OpenClaw release (default: the newest one this program was tested with) and a Node that suits it.
 
     Both go into the user's cache folder. A release that is there already is not fetched again.
 

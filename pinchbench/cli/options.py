@@ -31,7 +31,8 @@ NO_PREFLIGHT = option(
 )
 NO_REPORT = option("--no-report", is_flag=True, help="Write no report.html at the end.")
 
-WITH_NOTES = option("--with-notes", is_flag=True, help="Send the graders' notes to the leaderboard too, as far as they are"
+WITH_NOTES = option("--with-notes", is_flag=True, help="Send the graders' notes to the leaderboard too, as far "
+                                                       "as they are"
                     " plain prose; without it, numbers alone.")  # fmt: skip
 
 _JUDGE_OPTIONS = (

@@ -16,7 +16,8 @@ from pinchbench.cli.options import CONTEXT, FOLDER, option
 @click.command(context_settings=CONTEXT)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help=f"Where to write the page (default: {defaults.REPORT_FILE} in the run's folder; needed for several runs).")  # fmt: skip
+              help=f"Where to write the page (default: {defaults.REPORT_FILE} in the run's folder; needed for "
+                   f"several runs).")  # fmt: skip
 @option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where each RUN is looked for.")  # fmt: skip
 @performs("report.write_page")

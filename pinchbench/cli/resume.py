@@ -31,16 +31,21 @@ _RESUME_SETTINGS = (
     _setting("--max-tokens", type=click.IntRange(1), metavar="N", help="For the whole run."),
     _setting("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="From now on."),
     _setting("--model", shell_complete=complete_model, help="Another model than the run's needs --accept-changes."),
-    _setting("--thinking", type=click.Choice(defaults.THINKING_LEVELS), help="Another value than the run's needs --accept-changes."),
+    _setting("--thinking", type=click.Choice(defaults.THINKING_LEVELS), help="Another value than the run's "
+                                                                             "needs --accept-changes."),
     _setting("--timeout-multiplier", type=click.FloatRange(0, defaults.MAX_TIMEOUT_MULTIPLIER, min_open=True),
              help="Another value than the run's needs --accept-changes."),
     _setting("--base-url", metavar="URL", help="Another value than the run's needs --accept-changes."),
     _setting("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key."),
-    _setting("--pass-env", metavar="NAME", multiple=True, help="An environment variable that the agents get too; may be repeated."),
-    _setting("--price-in", type=click.FloatRange(0), metavar="USD", help="Another value than the run's needs --accept-changes."),
-    _setting("--price-out", type=click.FloatRange(0), metavar="USD", help="Another value than the run's needs --accept-changes."),
+    _setting("--pass-env", metavar="NAME", multiple=True, help="An environment variable that the agents get "
+                                                               "too; may be repeated."),
+    _setting("--price-in", type=click.FloatRange(0), metavar="USD", help="Another value than the run's needs "
+                                                                         "--accept-changes."),
+    _setting("--price-out", type=click.FloatRange(0), metavar="USD", help="Another value than the run's needs "
+                                                                          "--accept-changes."),
     _setting("--accept-unknown-model", is_flag=True, help="Run a model that OpenClaw's catalogue does not list."),
-    _setting("--judge", metavar="MODEL", help="Another judge than the run's needs --accept-changes; so do its options."),
+    _setting("--judge", metavar="MODEL", help="Another judge than the run's needs --accept-changes; so do its "
+                                              "options."),
     _setting("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
     _setting("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
     _setting("--judge-votes", type=click.IntRange(1, defaults.MAX_VOTES), help="How often the judge is asked."),
@@ -48,7 +53,8 @@ _RESUME_SETTINGS = (
     _setting("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
     _setting("--retry-timeouts", is_flag=True, help="Another value than the run's needs --accept-changes."),
     _setting("--no-fail-fast", is_flag=True, help="Go on whatever fails."),
-    _setting("--no-preflight", is_flag=True, help="Do not ask the model's and the judge's endpoints one question first."),
+    _setting("--no-preflight", is_flag=True, help="Do not ask the model's and the judge's endpoints one "
+                                                  "question first."),
     _setting("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come."),
 )  # fmt: skip
 

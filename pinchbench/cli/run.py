@@ -30,7 +30,8 @@ SECTIONS = {
 
 
 @click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
-@option("--model", required=True, shell_complete=complete_model, help="Model as OpenClaw names it, such as anthropic/claude-sonnet-4-6. Built in,"
+@option("--model", required=True, shell_complete=complete_model, help="Model as OpenClaw names it, such as "
+                                                                      "anthropic/claude-sonnet-4-6. Built in,"
         " without a provider: demo/oracle plays the solutions, demo/null does nothing.")  # fmt: skip
 @option("--suite", default="all", show_default=True, shell_complete=complete_tasks,
         help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
@@ -46,14 +47,18 @@ SECTIONS = {
         help="Where results go.")  # fmt: skip
 @option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
         help="Where workspaces go; they are kept.")  # fmt: skip
-@option("--openclaw", metavar="PATH|VERSION", shell_complete=complete_openclaw, help="Which OpenClaw (default: the one on PATH, else the newest that"
+@option("--openclaw", metavar="PATH|VERSION", shell_complete=complete_openclaw, help="Which OpenClaw (default: "
+                                                                                     "the one on PATH, else the "
+                                                                                     "newest that"
         " `pinchbench-async openclaw install` installed).")  # fmt: skip
 @option("--isolation", type=click.Choice([one.value for one in defaults.Isolation]), default="auto",
-        show_default=True, help="private: an OpenClaw state of its own for each trial. gateway: one private OpenClaw gateway"
+        show_default=True, help="private: an OpenClaw state of its own for each trial. gateway: one private "
+                                "OpenClaw gateway"
         " for all. auto: one of these two. shared: agents in your own ~/.openclaw, through your gateway.")  # fmt: skip
 @option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for the model's provider.")
 @option("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key.")
-@option("--pass-env", metavar="NAME", multiple=True, help="An environment variable that the agents get too; beside what every"
+@option("--pass-env", metavar="NAME", multiple=True, help="An environment variable that the agents get too; "
+                                                          "beside what every"
         " program needs they get only the key of their model. May be repeated.")  # fmt: skip
 @option("--price-in", type=click.FloatRange(0), metavar="USD", help="What a million tokens sent to that endpoint cost.")
 @option("--price-out", type=click.FloatRange(0), metavar="USD", help="What a million tokens of its answers cost.")
@@ -70,7 +75,8 @@ SECTIONS = {
         " the judge included.")  # fmt: skip
 @option("--max-tokens", type=click.IntRange(1), metavar="N", help="End the run before it uses more tokens.")
 @option("--max-hours", type=click.FloatRange(0, min_open=True), metavar="H", help="End the run after this time.")
-@option("--seed", type=click.IntRange(0, defaults.MAX_SEED), metavar="N", help="Shuffle the trials that are expected to take"
+@option("--seed", type=click.IntRange(0, defaults.MAX_SEED), metavar="N", help="Shuffle the trials that are "
+                                                                               "expected to take"
         " equally long; the same number gives the same order.")  # fmt: skip
 @option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
 @NO_PREFLIGHT

@@ -15,7 +15,8 @@ from pinchbench.cli.options import CONTEXT, FOLDER, WITH_NOTES, option
 @click.command(context_settings=CONTEXT)
 @click.argument("run", metavar="RUN", shell_complete=complete_run)
 @click.option("--dry-run", is_flag=True, help="Print exactly what would be sent; send nothing.")
-@click.option("--upload-partial", is_flag=True, help="Send a run that is not complete, or not of the bundled tasks alone,"
+@click.option("--upload-partial", is_flag=True, help="Send a run that is not complete, or not of the bundled "
+                                                     "tasks alone,"
               " marked so.")  # fmt: skip
 @WITH_NOTES
 @option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,

@@ -134,7 +134,10 @@ def _remove(folder: Path, root: Path | None) -> None:
 
 
 def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_free: bool = False) -> Finding:
-    """Say what became of the turn, and what to do when it was no answer (pure). `by_hand` asks again; `is_free`: its price is made up."""
+    """Describe the result of the turn, and what to do if it was not an answer (pure).
+
+    `by_hand` is the command that asks again; `is_free` says that its price is fictitious.
+    """
     said = " ".join(result.note.split())
     outcome = Outcome(
         key=TrialKey(task_id=TASK.task_id, repetition=1),

@@ -59,7 +59,8 @@ def of_platform(*, python: str, system: str, level: str) -> Finding:
     return Finding(
         subject="platform",
         level=Level.NOTE,
-        said=f"{on}; trials are held together by their session and a mark in their environment: a process that clears its"
+        said=f"{on}; trials are held together by their session and a mark in their environment: a process that "
+        f"clears its"
         " environment and leaves its session can outlive its trial.",
         do="For runs that have to be watertight, use Linux, in a virtual machine or a container.",
     )
@@ -210,7 +211,7 @@ def _left(what: str) -> float:
 
 
 def _reclaimable(what: str) -> int:
-    """The bytes of files that a container's memory holds only until somebody needs the room: most of it, after a while."""
+    """Return the size of a container's page cache, which the kernel frees when memory is needed, in bytes."""
     if what != "memory":
         return 0
     with suppress(OSError, ValueError):

@@ -71,7 +71,7 @@ def of_openclaw(found: Release | OpenClawError) -> Finding:
         return Finding(
             subject="OpenClaw",
             level=Level.NOTE,
-            said=f"{said} This program was tried with {' and '.join(TRIED_RELEASES)}, not with this release.",
+            said=f"{said} This program was tested with {' and '.join(TRIED_RELEASES)}, not with this release.",
         )
     return Finding(subject="OpenClaw", said=said)
 
@@ -97,7 +97,10 @@ def of_node(found: Release) -> Finding:
 
 
 def suits(version: str, wanted: str) -> bool:
-    """Whether a release fits a range such as `>=24.16.0 <25 || >=26.1.0` (pure); one that can't be read rules nothing out."""
+    """Return whether a release is in a range such as `>=24.16.0 <25 || >=26.1.0` (pure).
+
+    An unreadable range includes every release.
+    """
     has = _number(version)
     for part in wanted.split("||"):
         bounds = re.findall(r"(>=|<=|<|>)\s*v?(\d+(?:\.\d+)*)", part)

@@ -143,7 +143,7 @@ class Workspaces:
 
 
 def read_workspaces(run_root: Path, *, limit_s: float = LOOK_S) -> Workspaces:
-    """Look for the folders of runs that are over, and how large they are. Blocks for at most about `limit_s` seconds."""
+    """Find the folders of ended runs and their sizes. Blocks for at most about `limit_s` seconds."""
     folders, homes = [], []
     due = time.monotonic() + limit_s
     used, oldest, is_all = 0, 0.0, True
@@ -194,7 +194,8 @@ def of_workspaces(found: Workspaces, *, run_root: Path) -> Finding:
         return Finding(
             subject="workspaces",
             level=Level.WARNING,
-            said=f"Dead runs have left {len(found.homes)} {'folder' if len(found.homes) == 1 else 'folders'} of OpenClaw homes"
+            said=f"Dead runs have left {len(found.homes)} {'folder' if len(found.homes) == 1 else 'folders'} of "
+            f"OpenClaw homes"
             f" in {run_root}, with copies of your provider settings.",
             do="The next run removes them; or do it now: rm -r "
             + " ".join(shlex.quote(str(one)) for one in found.homes[:SHOWN]),

@@ -76,7 +76,7 @@ def kept_texts(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Listed:
-    """A regular file of an archive, with its `number` there. `taken` counts the bytes that its text takes of the limit."""
+    """A regular file of an archive and its `number`. `taken` is the part of the limit that its text uses, in bytes."""
 
     number: int
     parts: list[str]

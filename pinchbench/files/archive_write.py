@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of one kept file; a larger one is hardly an answer
 SMALL_BYTES = 256 * 1024  # of a tar that is compressed in one go
 # Errors of one path that the agent itself can bring about: permissions, something that vanished or was replaced, a
-# loop of links, a nesting deeper than a path can name, a device or socket without a driver or reader. All others are the
-# machine's (no descriptors, no memory, a failing disk, a stale mount): they must never look like an empty workspace.
+# loop of links, a nesting deeper than a path can name, a device or socket without a driver or reader. All others are
+# the machine's (no descriptors, no memory, a failing disk, a stale mount): they must never look like an empty
+# workspace.
 AGENTS_OWN = frozenset(
     {
         errno.EACCES,

@@ -27,7 +27,10 @@ def is_local(fd: int) -> bool:
 
 
 def is_surely_unlocked(fd: int) -> bool:
-    """Whether no living process of any container holds a lock on an open file; a lock of its own is let go of. Blocks."""
+    """Return whether no living process of any container holds a lock on an open file. Blocks.
+
+    A lock that the caller holds is released.
+    """
     if not is_local(fd):
         return False
     try:

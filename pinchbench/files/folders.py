@@ -167,7 +167,7 @@ def overwrite_file(path: Path | str, content: IO[bytes]) -> None:
 
 
 def remove_folder(folder: Path, *, last: str = "") -> str:
-    """Remove a folder however deep it is and whatever its permissions; return why something is left, or nothing. Blocks.
+    """Remove a folder of any depth and with any permissions; return why something is left, else an empty text. Blocks.
 
     What can't be removed does not keep the rest. The entry `last` goes only when all others have gone. A folder that is
     not there is removed already, and of a link only the link is removed. Never raises OSError, nor for the depth: what

@@ -139,7 +139,7 @@ def _look_at(path: str) -> os.stat_result | None:
 
 
 def _keep_what_belongs(folder: _Folder, target: str) -> dict[str, int]:
-    """Remove what does not belong into a copy. Returns the files and links that may stay, with the modes of the files."""
+    """Remove what does not belong into a copy; return the files and links that may stay, with the files' modes."""
     there: dict[str, int] = {}
     with os.scandir(target) as listing:
         found = list(listing)

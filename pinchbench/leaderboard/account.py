@@ -58,7 +58,9 @@ class Account:
 
 
 def read_account(env: Mapping[str, str]) -> Account:
-    """The account to use: `PINCHBENCH_TOKEN` wins over the saved token, which is only for the server that gave it. Blocks.
+    """Return the account to use. Blocks.
+
+    `PINCHBENCH_TOKEN` takes precedence over the saved token, which is only sent to the server that issued it.
 
     Raises ConfigError when the server's URL or a key can't be used, ResultsError when the saved account can't be read.
     """
@@ -71,7 +73,7 @@ def read_account(env: Mapping[str, str]) -> Account:
 
 
 def server_url(env: Mapping[str, str]) -> str:
-    """The leaderboard's address without a `/` at its end. Raises ConfigError for one that would carry keys in the clear."""
+    """Return the leaderboard's URL without a trailing slash. Raises ConfigError if it would send keys unencrypted."""
     url = env.get(SERVER_VARIABLE, "").strip() or DEFAULT_SERVER
     try:
         parts = urlsplit(url)
@@ -125,7 +127,7 @@ def read_saved(path: Path) -> SavedAccount | None:
 
 
 def prepare_folder(path: Path) -> None:
-    """Make the folder of the account's file, for this user alone, if it is not there. Blocks. Raises ResultsError when nothing can be put there."""
+    """Create the folder of the account's file, accessible to this user only. Blocks. Raises ResultsError on failure."""
     folder = path.parent
     try:
         # one that is there stays as it is: PINCHBENCH_CONFIG may name a folder that others use as well

@@ -100,7 +100,7 @@ class _Answer:
         return value if isinstance(value, dict) else {}
 
     def complaint(self, blot: Callable[[str], str]) -> str:
-        """What it says is wrong, on one line; keys are blotted out of it as they were meant, whatever JSON made of them."""
+        """Return the server's error message on one line, with keys masked, also where JSON has escaped them."""
         members = self.members()
         said = members.get("error") or members.get("detail") or members.get("message")
         if isinstance(said, dict):
@@ -189,7 +189,10 @@ class Leaderboard:
         said = answer.complaint(self._blot)
         advice = ""
         if answer.status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
-            advice = f" Check {TOKEN_VARIABLE} and {OFFICIAL_VARIABLE}, or get a new token: pinchbench-async register --force"
+            advice = (
+                f" Check {TOKEN_VARIABLE} and {OFFICIAL_VARIABLE}, or get a new token: pinchbench-async "
+                f"register --force"
+            )
         elif answer.status == httpx2.codes.NOT_FOUND:
             advice = f" Check {SERVER_VARIABLE}."
         elif httpx2.codes.is_redirect(answer.status):

@@ -38,7 +38,7 @@ class IneligibleReason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ineligible:
-    """An obstacle, how many tasks, trials or changes it concerns, and the sentence for the user. Only the first two are sent."""
+    """A reason, the number of tasks, trials or changes concerned, and a sentence for the user, which is not sent."""
 
     obstacle: IneligibleReason
     count: int
@@ -120,7 +120,8 @@ def _unfinished(run: PastRun) -> Iterator[Ineligible]:
             obstacle=IneligibleReason.POSSIBLY_CAUSED_BY_AGENT,
             count=len(caused),
             sentence=f"{len(caused)} of {len(keys)} trials failed in every attempt while other trials worked, which the"
-            f" agent may have caused ({_some([str(key) for key in caused])}); `pinchbench-async resume` runs them again",
+            f" agent may have caused ({_some([str(key) for key in caused])}); `pinchbench-async resume` runs "
+            f"them again",
         )
     failures = {key for key, outcome in outcomes.items() if not outcome.reason.is_valid}
     if failed := len(failures - run.caused_by_agent) - missing:

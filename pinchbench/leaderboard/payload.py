@@ -109,7 +109,8 @@ def encode(payload: Mapping[str, object]) -> bytes:
         if len(body) <= MAX_BODY_BYTES:
             return body
     raise NotForTheLeaderboardError(
-        f"The result can't be uploaded: without notes and breakdowns it still has {len(body)} bytes, and the leaderboard"
+        f"The result can't be uploaded: without notes and breakdowns it still has {len(body)} bytes, and the "
+        f"leaderboard"
         f" takes {MAX_BODY_BYTES}."
     )
 
@@ -124,7 +125,7 @@ def _trimmed(payload: Mapping[str, object], names: Sequence[str]) -> dict[str, o
 def _tasks(
     run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames, *, with_notes: bool
 ) -> tuple[list[dict[str, object]], int | None]:
-    """The tasks that have a score, in the plan's order, and how many sentences of notes were held back (None: no notes)."""
+    """Return the tasks with a score in the plan's order, and the number of withheld sentences (None: no notes)."""
     keys: dict[str, list[TrialKey]] = {}
     for key in run.facts.keys:
         keys.setdefault(key.task_id, []).append(key)

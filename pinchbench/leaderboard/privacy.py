@@ -134,7 +134,7 @@ def _names_of(run: PastRun) -> Iterator[str]:
 
 
 def _host_names(host: str, *, is_own: bool) -> Iterator[str]:
-    """The names in a host's. Of a public host, unlike our own and those of a local network, only the whole one is private."""
+    """Yield the private names in a host name: of a public host only the whole, of a local host its parts too."""
     yield host
     *labels, last = host.split(".")
     if is_own or not labels or _LOCAL.fullmatch(last):
@@ -222,7 +222,7 @@ def _quotes(sentence: str, told: str) -> bool:
 
 
 def public_label(label: str, graded: str, private: PrivateNames) -> str | None:
-    """The name of a criterion, if it may be sent: one whose words stand so in what its task is graded by, and that names nobody.
+    """Return the name of a criterion if it may be sent: it is part of the task's grading and names no person.
 
     `graded` is that of the task. A check or a judge chooses its labels itself: other words could tell anything.
     """

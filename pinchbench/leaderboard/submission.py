@@ -62,7 +62,7 @@ def read_submission(files: RunFiles) -> Submission | None:
 
 
 def keep_submission(files: RunFiles) -> Submission:
-    """Read it, or make it: from then on it stays, whoever else makes one at the same time. Blocks. Raises ResultsError."""
+    """Read it, or create it; concurrent callers get the same. Blocks. Raises ResultsError."""
     found = read_submission(files)
     if found is not None:
         return found

@@ -41,7 +41,7 @@ class PreparedUpload:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sent:
-    """What the leaderboard answered. `is_kept` is false when it holds other numbers, sent earlier under the run's id."""
+    """The leaderboard's answer. `is_kept` is false if it has other numbers, sent earlier under the run's id."""
 
     taken: StoredResult
     is_current: bool = True
@@ -127,7 +127,7 @@ async def offer(
     except NotForTheLeaderboardError as error:
         tell(f"Not uploaded: {error}")
     except PinchBenchError as error:
-        tell(f"Not uploaded: {error} Once more: {how_to_upload(run)}")
+        tell(f"Not uploaded: {error} Retry with: {how_to_upload(run)}")
     else:
         tell(outcome_words(sent))
         if sent.taken.leaderboard_url:

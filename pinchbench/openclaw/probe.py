@@ -47,7 +47,8 @@ def locate_openclaw(choice: str | None) -> OpenClaw:
         if managed_ones := installed():
             return managed_ones[0]
         raise OpenClawError(
-            "OpenClaw is neither on PATH nor installed by this program; `pinchbench-async openclaw install` installs it."
+            "OpenClaw is neither on PATH nor installed by this program; `pinchbench-async openclaw install` "
+            "installs it."
         )
     if RELEASE.fullmatch(choice):
         if (there := managed(choice)) is not None:
@@ -109,8 +110,8 @@ def release_warning(version: str) -> str:
     """Return a warning if a release is newer than the tested ones, else an empty string."""
     if release_key(version)[:3] > release_key(TRIED_RELEASES[-1])[:3]:
         return (
-            f"OpenClaw {version} is newer than the releases this program was tried with"
-            f" ({', '.join(TRIED_RELEASES)}); going on by what it can do."
+            f"OpenClaw {version} is newer than the releases this program was tested with"
+            f" ({', '.join(TRIED_RELEASES)}); continuing with the features that it reports."
         )
     return ""
 

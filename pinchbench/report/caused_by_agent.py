@@ -21,7 +21,8 @@ def caused_by_agent_told(data: Aggregate) -> str:
     more = len(caused.trials) - MOST_NAMED
     named = ", ".join(map(_told, caused.trials[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
     return (
-        f"{many(len(caused.trials), 'infrastructure failure')} that the agent may have caused: every attempt failed while other"
+        f"{many(len(caused.trials), 'infrastructure failure')} that the agent may have caused: every attempt "
+        f"failed while other"
         f" trials worked. Not in the score; counted as 0, the score would be {caused.score_if_zero:.3f}. {named}."
     )
 

@@ -16,7 +16,7 @@ MOST_TOKENS = 10**18  # larger numbers are invalid: a file can contain one that 
 
 
 def plain(text: str, *, width: int = 0) -> str:
-    """Return one line without control characters, truncated to `width` characters with an ellipsis, if `width` is given."""
+    """Return one line without control characters, truncated to `width` characters with an ellipsis if given."""
     line = _UNSAFE.sub(" ", text).strip()
     return line if not width or len(line) <= width else line[: max(0, width - 1)] + "…"
 
@@ -32,7 +32,7 @@ MOST_HANG = 0.6  # of the width may be used to indent continuation lines
 
 
 def fold(line: str, width: int) -> tuple[tuple[slice, ...], int]:
-    """Return where to break a line between words so that each part fits into `width` columns, and the indentation of the rest.
+    """Return where to break a line so that each part fits into `width` columns, and the indentation of the rest.
 
     Continuation lines are aligned with the line's second column, if it has one, else with its first word. A word longer
     than the width, such as a path, is not broken.

@@ -44,7 +44,7 @@ SHARED = frozenset(
         Reason.SUSPENDED,
     }
 )
-"""Failures that the provider or the machine cause for many trials at once, and an agent only for itself: a damaged session
+"""Failures that a provider or the machine causes for many trials, and an agent only for itself: a damaged session
 store looks like an error of the provider."""
 
 

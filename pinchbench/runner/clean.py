@@ -53,7 +53,7 @@ class Removable:
 
 
 def find_workspaces(run_root: Path) -> tuple[Removable, ...]:
-    """The workspaces of runs below a run root, the oldest first; what has another name is nobody's to remove. Blocks."""
+    """Yield the workspaces of runs below a run root, the oldest first; other folders are ignored. Blocks."""
     found = (path for path in _folders(run_root) if _RUN_ID.fullmatch(path.name) or _OTHER_WORK.fullmatch(path.name))
     return _by_age(
         Removable(

@@ -65,7 +65,7 @@ class Prepared:
 
     @property
     def weights_s(self) -> Mapping[str, float]:
-        """How long a trial of each task takes beside the others, in seconds, by task id: as expected, else its limit."""
+        """Return the expected duration of a trial of each task, else its limit, in seconds, by task id."""
         return self.expected_s or {trial.key.task_id: trial.timeout_s for trial in self.trials}
 
     @property
@@ -135,7 +135,7 @@ def prepare(config: RunConfig) -> Prepared:
 def split_unmet(
     config: RunConfig, attempts: Sequence[Attempt]
 ) -> tuple[list[Attempt], tuple[tuple[Attempt, str], ...]]:
-    """The attempts that can be made, and those whose tasks lack a prerequisite, each with a sentence on that. Blocks."""
+    """Return the attempts that can be made, and those that lack a prerequisite with a sentence each. Blocks."""
     tasks = {attempt.key.task_id: attempt.trial.task for attempt in attempts}
     lacking = {
         task_id: needs.sentence

@@ -110,7 +110,7 @@ class _Machine:
 
 
 def _has_npm_package(name: str, path: str, node_path: str) -> bool:
-    """Whether a package is installed for all: beside a folder of PATH, in NODE_PATH, or as a program that leads to it."""
+    """Return whether a package is installed globally: beside a folder of PATH, in NODE_PATH, or by a program's link."""
     folders = [Path(one) for one in node_path.split(os.pathsep) if one]
     for one in filter(None, path.split(os.pathsep)):
         folders += [Path(one).parent / "lib" / "node_modules", Path(one).parent]

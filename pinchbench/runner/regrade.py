@@ -52,9 +52,10 @@ if TYPE_CHECKING:
     from pinchbench.runner.observer import Observer
 
 STOPPING = (
-    f"no further trial is graded; those under way are finished, within {GRADING_LIMIT_S:.0f} s. Once more ends them."
+    f"no further trial is graded; those under way are finished, within {GRADING_LIMIT_S:.0f} s."
+    " The next Ctrl-C ends them."
 )
-HURRYING = "Ending the grading; what is there is being saved. Once more leaves at once."
+HURRYING = "Ending the grading; what is there is being saved. The next Ctrl-C exits immediately."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

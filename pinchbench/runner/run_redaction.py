@@ -92,7 +92,7 @@ class Redactor:
                 assert_never(event)
 
     def files(self, paths: Iterable[Path]) -> None:
-        """Overwrite keys in files that nobody writes any more. Blocks. What can't be read or written is left as it is."""
+        """Overwrite keys in files that no process writes any more. Blocks. Inaccessible files are left as they are."""
         for path in paths:
             with suppress(OSError):  # of a disk that fails, what matters is told by the outcome
                 mask_file(path, self.secrets)

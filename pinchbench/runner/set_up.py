@@ -76,7 +76,8 @@ def require_capacity(slots: int) -> None:
         most = most_slots(files=files, tasks=tasks)
         smaller = f", or use --concurrency {most}" if most else ""
         raise ConfigError(
-            f"--concurrency {slots} needs {needs_files} open files and {needs_tasks} processes, more than this session's "
+            f"--concurrency {slots} needs {needs_files} open files and {needs_tasks} processes, more than this "
+            f"session's "
             f"limits allow. Raise them: {', '.join(commands)}{smaller}."
         )
 

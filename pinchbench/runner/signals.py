@@ -1,4 +1,4 @@
-"""Signals: the first asks for a proper end, the second for a quick one, the third leaves at once."""
+"""Signals: the first asks for a proper end, the second for a quick one, the third exits immediately."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ GRADING_LIMIT_S = 120.0  # for what is left to grade when somebody wants the run
 PROPER_END_S = GRACE_S + SWEEP_S + REPORT_MARGIN_S
 STOPPING = (
     f"no new trials; running agents are ended properly, which takes at most {PROPER_END_S:.0f} s, and what has finished"
-    f" is graded, within {GRADING_LIMIT_S:.0f} s. Once more kills them and ends the grading."
+    f" is graded, within {GRADING_LIMIT_S:.0f} s. The next Ctrl-C kills them and ends the grading."
 )
 HURRYING = (
     f"Killing the running agents and ending the grading, which takes at most {REPORT_MARGIN_S:.0f} s; what is there is"
-    " being saved. Once more leaves at once."
+    " being saved. The next Ctrl-C exits immediately."
 )
-LEAVING = "Leaving at once; what was running dies within a second."
+LEAVING = "Exiting immediately; what was running is killed within a second."
 
 
 class Interrupt:

@@ -99,7 +99,7 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
 
 
 def outcome_not_begun(attempt: Attempt, sentence: str, *, at: float) -> Outcome:
-    """The outcome of an attempt that is not made, as the `sentence` says: a prerequisite of its task is missing (pure)."""
+    """Return the outcome of an attempt that is not made because of a missing prerequisite, which `sentence` names."""
     return Outcome(
         key=attempt.key,
         reason=Reason.PREREQUISITE_MISSING,
@@ -117,7 +117,7 @@ def _of_ours(error: Exception, otherwise: Reason) -> Reason:
 
 
 def _awake(outcome: Outcome) -> Outcome:
-    """The outcome, unless it is a failure of an agent that was asleep for a while: that is an infrastructure failure."""
+    """Return the outcome; a failure of an agent that was suspended meanwhile becomes an infrastructure failure."""
     if outcome.asleep_s <= 0 or not outcome.reason.is_valid or outcome.reason is Reason.COMPLETED:
         return outcome
     note = f"{outcome.reason.value} after a suspension of {outcome.asleep_s:.0f} s; {outcome.note}"

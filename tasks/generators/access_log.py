@@ -38,7 +38,8 @@ REFERRERS = [
     'https://news.example/?t=\\"best 404 \\"',
 ]
 PROBES = (
-    "wp-login.php admin .env .git/config phpmyadmin backup.zip config.php server-status xmlrpc.php old test db.sql setup.php "
+    "wp-login.php admin .env .git/config phpmyadmin backup.zip config.php server-status xmlrpc.php old test "
+    "db.sql setup.php "
     "shell.php cgi-bin/status actuator .svn/entries vendor dump.tar console login.jsp"
 ).split()
 

@@ -43,7 +43,8 @@ NOTES = [
     ("Units", "Budget is in thousands of euros (kEUR). Actuals are in the currency that stands in the row."),
     (
         "Old draft",
-        "The hidden sheet Budget_Nov is the draft from November, before the board cut it. It is kept for the auditors only; do not use it.",
+        "The hidden sheet Budget_Nov is the draft from November, before the board cut it. It is kept for the "
+        "auditors only; do not use it.",
     ),
     (
         "Board decision",
@@ -54,7 +55,8 @@ NOTES = [
     ("Imported twice", "Some documents were imported twice. A document number counts once."),
     (
         "Month",
-        "A document belongs to the month of its posting date. If Period is filled in, it belongs to that month instead.",
+        "A document belongs to the month of its posting date. If Period is filled in, it belongs to that month "
+        "instead.",
     ),
     (
         "Old ledger",

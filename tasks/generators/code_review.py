@@ -23,9 +23,11 @@ def before(name: str, text: str) -> str:
             ("import closing, contextmanager", "import contextmanager"),
             ("(path, timeout=10, isolation_level=None)", "(path, isolation_level=None)"),
             (
-                '        if table not in TABLES:\n            raise ValueError(f"no such table: {table}")\n        return self.connection.execute('
+                '        if table not in TABLES:\n            raise ValueError(f"no such table: {table}")\n     '
+                "   return self.connection.execute("
                 'f"SELECT count(*) FROM {table}").fetchone()[0]\n',
-                "        if table not in TABLES:\n            raise ValueError(table)\n        rows = self.connection.execute("
+                "        if table not in TABLES:\n            raise ValueError(table)\n        rows = "
+                "self.connection.execute("
                 'f"SELECT 1 FROM {table}").fetchall()\n        return len(rows)\n',
             ),
             ("include_archived: bool = True", "include_archived: bool = False"),
@@ -39,7 +41,8 @@ def before(name: str, text: str) -> str:
         pairs = [
             ("        self.assigned = 0\n", ""),
             (
-                ' Every worker process has a store and bookings of its own.\n\n    `assigned` counts what this object assigned, for the log of its process.\n    """',
+                " Every worker process has a store and bookings of its own.\n\n    `assigned` counts what this "
+                'object assigned, for the log of its process.\n    """',
                 '"""',
             ),
             (between(text, "class NoLockerError", "class Booking"), ""),
@@ -74,7 +77,8 @@ def before(name: str, text: str) -> str:
                 between(text, "def send_all", "\n\ndef send_quietly"),
                 "def send_all(send: Send, texts: dict[str, str]) -> list[str]:\n"
                 '    """Send a text to each receiver; return the receivers that could not be reached."""\n'
-                "    lost = []\n    for receiver, text in texts.items():\n        try:\n            send(receiver, text)\n"
+                "    lost = []\n    for receiver, text in texts.items():\n        try:\n            "
+                "send(receiver, text)\n"
                 '        except OSError as error:\n            log.warning("%s not reached: %s", receiver, error)\n'
                 "            lost.append(receiver)\n    return lost\n",
             ),

@@ -161,7 +161,8 @@ def files() -> dict[str, bytes]:
             values = ",\n".join("(" + ",".join(map(literal, row)) + ")" for row in rows[begin : begin + 250])
             out.append(f"INSERT INTO {table} VALUES\n{values};\n")
     out.append(
-        "CREATE INDEX order_lines_order ON order_lines (order_id);\nCREATE INDEX payments_order ON payments (order_id);\n"
+        "CREATE INDEX order_lines_order ON order_lines (order_id);\nCREATE INDEX payments_order ON payments "
+        "(order_id);\n"
     )
     out.append("COMMIT;\n")
     return {"sql_reports/shop.sql": "".join(out).encode("utf-8")}

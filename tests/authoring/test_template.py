@@ -47,9 +47,22 @@ def test_what_is_there_is_never_overwritten(taken: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("task_id", "category"),
-    [("", "x"), ("../up", "x"), ("a b", "x"), ("README", "x"), ("task_XX_a", "x"), ("a: b", "x"), ("workspace", "x"), ("Core", "x"), ("automated-only", "x"),
-     ("task_a", "[x"), ("task_a", "x # y"), ("task_a", "x\nid: b"), ("task_a", "'x'")],
-)  # fmt: skip
+    [
+        ("", "x"),
+        ("../up", "x"),
+        ("a b", "x"),
+        ("README", "x"),
+        ("task_XX_a", "x"),
+        ("a: b", "x"),
+        ("workspace", "x"),
+        ("Core", "x"),
+        ("automated-only", "x"),
+        ("task_a", "[x"),
+        ("task_a", "x # y"),
+        ("task_a", "x\nid: b"),
+        ("task_a", "'x'"),
+    ],
+)
 def test_ids_and_categories_that_can_not_be_used_are_refused(task_id: str, category: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         write_skeleton(tmp_path, task_id, grading=GradingType.AUTOMATED, category=category)

@@ -241,7 +241,7 @@ def run_xargs(*, trials: int, concurrency: int) -> Cost:
 
 
 def run_inspect(command: str, *, trials: int, concurrency: int) -> Cost:
-    """The same program as often, from a solver of Inspect AI. Its CPU time includes its start; its wall time does not."""
+    """Run the same program as often from a solver of Inspect AI. CPU time includes its start, wall time does not."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         argv = agent_argv(idle_openclaw(folder), "NUMBER")

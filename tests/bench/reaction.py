@@ -96,7 +96,7 @@ LEFT_BEHIND = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One line of the table. Seconds; `goal_s` is what the worst, or with many samples the 99th percentile, may take."""
+    """A row of the table, in seconds; `goal_s` is for the worst, or with many samples the 99th percentile."""
 
     what: str
     samples: Sequence[float]

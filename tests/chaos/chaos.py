@@ -76,7 +76,8 @@ def main() -> int:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     folder = Path(tempfile.mkdtemp(prefix="pinchbench-chaos-"))
     print(
-        f"seed {options.seed}, in {folder}; again with: --trials {options.trials} --kills {options.kills} --seed {options.seed}"
+        f"seed {options.seed}, in {folder}; again with: --trials {options.trials} --kills {options.kills} "
+        f"--seed {options.seed}"
     )
     is_good = play(folder, options)
     if is_good:

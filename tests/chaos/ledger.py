@@ -18,10 +18,29 @@ if TYPE_CHECKING:
 
     from pinchbench.results.journal.journal import Journal
 
-TIMES = frozenset({"journal",
-    "run_id", "run", "timestamp", "started_at", "ended_at", "graded_at", "execution_time", "execution_time_s", "setup_s",
-    "duration_s", "cpu_s", "peak_rss_bytes", "session_ids", "workspace", "latency_s", "slot", "agent_id", "sessions",
-})  # fmt: skip
+TIMES = frozenset(
+    {
+        "journal",
+        "run_id",
+        "run",
+        "timestamp",
+        "started_at",
+        "ended_at",
+        "graded_at",
+        "execution_time",
+        "execution_time_s",
+        "setup_s",
+        "duration_s",
+        "cpu_s",
+        "peak_rss_bytes",
+        "session_ids",
+        "workspace",
+        "latency_s",
+        "slot",
+        "agent_id",
+        "sessions",
+    }
+)
 LINE = re.compile(r"^\d\d:\d\d:\d\d +(?P<what>[a-z_]+)  (?P<key>task_\w+(?:@\d+)?)(?:, attempt \d+)?  (?P<rest>.+)$")
 REASONS = frozenset(reason.value for reason in Reason)
 # What attempts have used that were ended from outside: they were paid for, and the undisturbed run had none.

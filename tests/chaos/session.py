@@ -79,7 +79,7 @@ class Place:
 
 
 class Session:
-    """A runner from its start to its death. A context manager that owns the process, which does not outlive the block."""
+    """A runner from its start to its death: a context manager that owns the process."""
 
     def __init__(self, place: Place, number: int, *, command: Sequence[str] = COMMAND) -> None:
         """Start what is next; what it prints goes to files named after `number`."""

@@ -1,4 +1,4 @@
-"""Some bundled tasks on real OpenClaw, killed five times and resumed each time: it comes to the scores of a run in peace."""
+"""Bundled tasks on real OpenClaw, killed and resumed five times: the scores equal those of an undisturbed run."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ async def _serve(listener: Listener[SocketStream], provider: Provider) -> None:
 
 
 def _until(enough: anyio.Event) -> Callable[..., object]:
-    """Like `supervise`, but the time is up when the provider has been asked often enough, however slow the machine is."""
+    """Like `supervise`, but it times out when the provider has been asked often enough."""
 
     async def run(spec: ProcessSpec, *, timeout_s: float, stop_signal: StopSignal) -> ProcessEnd:
         own = StopSignal(hurry=stop_signal.hurry)

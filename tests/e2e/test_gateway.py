@@ -1,4 +1,4 @@
-"""Trials one after another in one private gateway: nothing of one reaches the next, and each ends with all it started."""
+"""Successive trials in one private gateway: nothing carries over, and each ends with all it started."""
 
 from __future__ import annotations
 

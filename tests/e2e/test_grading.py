@@ -1,4 +1,4 @@
-"""Grades of trials on real OpenClaw: full marks for the solutions, next to none for doing nothing, and an OpenClaw judge."""
+"""Grades of trials on real OpenClaw: solutions, doing nothing, and an OpenClaw judge."""
 
 from __future__ import annotations
 

@@ -73,12 +73,13 @@ async def test_stated_prices_make_the_cost_and_its_limit_ends_the_run(
 
 
 @pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
-async def test_without_prices_the_cost_is_null(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
+async def test_without_prices_the_result_marks_the_cost_as_unknown(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
     assert home.state.exists()
 
     result, _ = await _run(tmp_path, openclaw)
 
     told = json.loads(result.path.read_bytes())
     assert told["usage"]["total_tokens"] > 0
-    assert told["usage"]["cost_usd"] is None
-    assert [run["usage"]["cost_usd"] for task in told["tasks"] for run in task["runs"]] == [None, None]
+    assert (told["usage"]["cost_usd"], told["cost_known"]) == (0.0, False)

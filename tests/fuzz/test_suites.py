@@ -84,7 +84,10 @@ HEADS = [text.split("---")[1] for text in TASKS]
 SOLUTIONS = [path.read_text("utf-8") for path in sorted((ROOT / "solutions").glob("*.yaml"))]
 MANIFESTS = [
     (ROOT / "manifest.yaml").read_text("utf-8"),
-    "run_first: [task_a]\ncore:\n- task_a\n- task_b\ncategories:\n  coding: [task_a, task_x]\n  writing: [task_b, task_a]\n",
+    (
+        "run_first: [task_a]\ncore:\n- task_a\n- task_b\ncategories:\n  coding: [task_a, task_x]\n  writing: "
+        "[task_b, task_a]\n"
+    ),
 ]
 YAMLS = [
     *HEADS,

@@ -145,7 +145,7 @@ def test_a_ctrl_c_ends_the_upload_at_the_end_of_a_run_and_nothing_else(
     finally:
         signal.signal(signal.SIGINT, before)
 
-    assert told[-1] == f"The upload was ended. Once more: pinchbench-async upload {files.folder}"
+    assert told[-1] == f"The upload was stopped. Retry with: pinchbench-async upload {files.folder}"
 
 
 def test_whatever_goes_wrong_at_the_end_of_a_run_is_told_and_not_raised(

@@ -1,4 +1,4 @@
-"""Calls in a fork of a guardian: their answers, that nothing of them is left, and the processes that are kept for them."""
+"""Calls in a fork of a guardian: their answers, their cleanup, and the processes that are kept for them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,8 @@ def test_history_compare_report_and_markdown_tell_of_them_beside_the_mean(tmp_pa
 
     assert isinstance(console.file, io.StringIO)
     assert (
-        "1 of B's trials failed in every attempt while others worked: the agent may have caused it. Counted as 0, they would"
+        "1 of B's trials failed in every attempt while others worked: the agent may have caused it. Counted as "
+        "0, they would"
         " make B's mean over all its tasks 0.700." in console.file.getvalue()
     )
     listed = past_runs(tmp_path)
@@ -148,8 +149,8 @@ def test_history_compare_report_and_markdown_tell_of_them_beside_the_mean(tmp_pa
         "20260102-030000-0002": 1,
     }
     assert (
-        "20260102-030000-0002: 1 infrastructure failure that the agent may have caused; counted as 0, the score would be 0.700."
-        in legend(listed)
+        "20260102-030000-0002: 1 infrastructure failure that the agent may have caused; counted as 0, the score "
+        "would be 0.700." in legend(listed)
     )
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "counted as 0, the score would be 0.700" in page

@@ -1,4 +1,4 @@
-"""The runs of an output folder in short: from the results file where it is the newest there is, else from the journal."""
+"""The list of runs of an output folder: from the results file if it is up to date, else from the journal."""
 
 from __future__ import annotations
 

@@ -127,7 +127,10 @@ def write_tasks(root: Path) -> None:
     for number, kind in enumerate(("automated", "hybrid", "llm_judge", "automated")):
         section = "" if kind == "llm_judge" else f"## Automated Checks\n\n```python\n{CHECK}```\n"
         prompt = "scenario: flood 4" if number == 3 else "scenario: big 200" if number == 2 else "Write out.txt."
-        text = f"---\nid: task_{number}\ngrading_type: {kind}\ntimeout_seconds: 30\n---\n\n## Prompt\n\n{prompt}\n\n{section}"
+        text = (
+            f"---\nid: task_{number}\ngrading_type: {kind}\ntimeout_seconds: 30\n---\n\n## "
+            f"Prompt\n\n{prompt}\n\n{section}"
+        )
         (root / f"task_{number}.md").write_text(text, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Whole runs through one private gateway: nothing passes from trial to trial, and its death costs no trial its number."""
+"""Whole runs through one private gateway: trials are independent, and no trial is lost when it dies."""
 
 from __future__ import annotations
 

@@ -170,7 +170,8 @@ def test_doctor_names_the_tasks_that_can_not_be_run(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, {"task_a": "Hi"}, head="prerequisites: [cli:pb-missing-tool, env:PB_UNSET, good luck]")
     found = find_prerequisites(suite, "all", openclaw=None)
     assert found.said == (
-        "1 of 1 can't be run here: task_a (the program pb-missing-tool and the environment variable PB_UNSET are missing). What can't be checked: task_a (good luck)."
+        "1 of 1 can't be run here: task_a (the program pb-missing-tool and the environment variable PB_UNSET "
+        "are missing). What can't be checked: task_a (good luck)."
     )
     assert (found.level, found.do) == ("warning", "Install what is missing.")
     assert find_prerequisites(None, "task_38_git_rescue", openclaw=None).level == "ok"

@@ -142,8 +142,8 @@ async def test_the_first_signal_stops_the_second_hurries() -> None:
     assert interrupt.signal is signal.SIGTERM
     assert interrupt.hurry.is_set()
     assert told[0].startswith("SIGTERM: no new trials")
-    assert "Once more kills them" in told[0]
-    assert "Once more leaves at once" in told[1]
+    assert "The next Ctrl-C kills them" in told[0]
+    assert "The next Ctrl-C exits immediately" in told[1]
 
 
 def test_the_third_signal_leaves_at_once() -> None:

@@ -39,7 +39,8 @@ def a_run(folder: Path, **prompts: str) -> RunConfig:
     config = run_config(folder, fake_openclaw(folder), {})
     for task_id, prompt in prompts.items():
         text = (
-            f"---\nid: {task_id}\ncategory: c\ngrading_type: automated\ntimeout_seconds: 30\n---\n\n## Prompt\n\n{prompt}\n\n"
+            f"---\nid: {task_id}\ncategory: c\ngrading_type: automated\ntimeout_seconds: 30\n---\n\n## "
+            f"Prompt\n\n{prompt}\n\n"
             f"## Automated Checks\n\n```python\n{CHECK.format(score=1.0)}```\n"
         )
         (folder / "tasks" / f"{task_id}.md").write_text(text, encoding="utf-8")

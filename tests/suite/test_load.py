@@ -246,7 +246,8 @@ def test_the_manifest_orders_and_names(root: Path) -> None:
     put_task(root, "task_b", head="category: own")
     put(
         root / "manifest.yaml",
-        "run_first: [task_b, task_b]\ncore: [task_b, task_a]\ncategories: {2026: [task_a], late: [task_a]}\nnotes: [gone]\n",
+        "run_first: [task_b, task_b]\ncore: [task_b, task_a]\ncategories: {2026: [task_a], late: "
+        "[task_a]}\nnotes: [gone]\n",
     )
     suite = load_suite(root).suite
     assert suite.run_first == ("task_b",)

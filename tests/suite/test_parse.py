@@ -433,7 +433,10 @@ def test_a_check_that_can_not_run_is_a_problem_at_its_line(check: str, line: int
     [
         "from x import grade",
         "grade = lambda transcript, workspace_path: {}",
-        "try:\n    import x\nexcept ImportError:\n    x = None\nelse:\n    pass\nif x is None:\n    def grade(t, w): ...",
+        (
+            "try:\n    import x\nexcept ImportError:\n    x = None\nelse:\n    pass\nif x is None:\n    def "
+            "grade(t, w): ..."
+        ),
         "import re\nP = '\\d'\ndef grade(t, w): ...",
     ],
 )

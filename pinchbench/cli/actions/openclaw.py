@@ -7,7 +7,7 @@ from pinchbench.openclaw.install import DEFAULT_RELEASE, install, installed, man
 
 
 def install_release(*, version: str | None) -> None:
-    """Install an OpenClaw release (default: the newest one this program was tried with) and a Node that suits it."""
+    """Install an OpenClaw release (default: the newest one this program was tested with) and a Node that suits it."""
     wanted = version or DEFAULT_RELEASE
     if managed(wanted) is None:
         say(f"Installing OpenClaw {wanted} with npm; this takes about a minute.")

@@ -51,7 +51,8 @@ def check_suite(
 
     if judge is not None:
         say(
-            f"Asking {judge.model} about each script of {sum(one.llm_judge_rubric is not None for one, _ in chosen)} tasks."
+            f"Asking {judge.model} about each script of "
+            f"{sum(one.llm_judge_rubric is not None for one, _ in chosen)} tasks."
         )
     root = absolute_path(run_root, option="--run-root")
     results = anyio.run(partial(check_tasks, chosen, show=show, judge=judge, openclaw=openclaw, run_root=root, say=say))

@@ -18,5 +18,6 @@ def write_task(*, task_id: str, tasks_dir: Path, grading: str, category: str) ->
     for path in write_skeleton(tasks_dir, task_id, grading=GradingType(grading), category=category):
         print_result(path)
     say(
-        f"Change both, and try them with: pinchbench-async tasks check --tasks-dir {shlex.quote(str(tasks_dir))} --suite {task_id}"
+        f"Change both, and try them with: pinchbench-async tasks check --tasks-dir "
+        f"{shlex.quote(str(tasks_dir))} --suite {task_id}"
     )

@@ -100,6 +100,6 @@ def offer_run(files: RunFiles, tell: Callable[[str], None], *, with_notes: bool 
     except Exception as error:  # noqa: BLE001 - a bug here must not cost the run's own exit code; `upload` shows it whole
         tell(f"Not uploaded, for an error in this program ({type(error).__name__}); see it with: {again}")
     except KeyboardInterrupt:
-        tell(f"The upload was ended. Once more: {again}")
+        tell(f"The upload was stopped. Retry with: {again}")
     finally:
         signal.signal(signal.SIGINT, before)

@@ -19,7 +19,10 @@ _HEADING = re.compile(r" {0,3}(?P<level>#{2,4})[ \t]+(?P<title>\S.*)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,2}[.)])\s+(?P<marks>\*\*|__)(?P<name>[^\n]+?)(?P=marks)(?P<rest>.*)")
 _MARKDOWN = frozenset({"markdown", "md"})
 _NUMBERED = re.compile(r"(?P<word>criterion\s*#?\d*\s*[:.)–—-]\s*)(?=\S)|\d{1,2}[.)]\s+(?=\S)", re.IGNORECASE)
-_AMOUNT = r"(?P<word>weight(?:ing|ed)?\s*(?:of)?\s*[:=]?\s*)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>%|percent\b|points?\b|pts?\b)?"
+_AMOUNT = (
+    r"(?P<word>weight(?:ing|ed)?\s*(?:of)?\s*[:=]?\s*)?(?P<number>\d+(?:\.\d+)?)"
+    r"\s*(?P<unit>%|percent\b|points?\b|pts?\b)?"
+)
 _WEIGHT_IN_BRACKETS = re.compile(rf"\s*[(\[]\s*{_AMOUNT}[^()\[\]]{{0,40}}[)\]]", re.IGNORECASE)
 _WEIGHT_AT_END = re.compile(rf"\s*[-–—:|,]\s*{_AMOUNT}\s*$", re.IGNORECASE)
 _ANCHOR = re.compile(

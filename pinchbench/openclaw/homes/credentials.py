@@ -71,7 +71,7 @@ def read_user_state(env: Mapping[str, str]) -> UserState:
     state = user_state_dir(env)
     chosen = env.get("OPENCLAW_CONFIG_PATH")
     config_path = Path(chosen).expanduser() if chosen else state / "openclaw.json"
-    too_deep = f"Your OpenClaw config {config_path} is nested too deeply; mend it and run this again."
+    too_deep = f"Your OpenClaw config {config_path} is nested too deeply; fix it and run this again."
     try:
         config = _read_config(config_path, 0) if config_path.is_file() else {}
     except RecursionError as error:
@@ -93,10 +93,10 @@ def _read_config(path: Path, depth: int) -> Json:
             value = json5.loads(text)
     except (OSError, ValueError) as error:
         raise OpenClawError(
-            f"Your OpenClaw config {path} can't be read ({error}); mend it and run this again."
+            f"Your OpenClaw config {path} can't be read ({error}); fix it and run this again."
         ) from error
     if not isinstance(value, dict):
-        raise OpenClawError(f"Your OpenClaw config {path} is not an object; mend it and run this again.")
+        raise OpenClawError(f"Your OpenClaw config {path} is not an object; fix it and run this again.")
     return _resolve(value, path.parent, depth)
 
 
@@ -141,7 +141,7 @@ def _logins(state: Path) -> Json:
         return _read_logins(state)
     except OSError as error:
         raise OpenClawError(
-            f"The logins of your OpenClaw in {state} can't be read ({error}); mend it and run this again."
+            f"The logins of your OpenClaw in {state} can't be read ({error}); fix it and run this again."
         ) from error
 
 
@@ -195,7 +195,7 @@ def _dotenv_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
     except OSError as error:
-        raise OpenClawError(f"Your {path} can't be read ({error.strerror}); mend it and run this again.") from error
+        raise OpenClawError(f"Your {path} can't be read ({error.strerror}); fix it and run this again.") from error
 
 
 def private_dotenv(text: str) -> str:

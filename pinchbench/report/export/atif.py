@@ -1,4 +1,4 @@
-"""Export a run as trajectories in the Agent Trajectory Interchange Format (ATIF): one document per trial, and an index."""
+"""Export a run as trajectories in the Agent Trajectory Interchange Format (ATIF), one document per trial."""
 
 from __future__ import annotations
 

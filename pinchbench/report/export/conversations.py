@@ -1,4 +1,4 @@
-"""Prepare a trial's conversation for documents of other tools: bounded, and with each tool result matched to its call."""
+"""Prepare a trial's conversation for other tools: bounded, each tool result matched to its call."""
 
 from __future__ import annotations
 
@@ -121,7 +121,10 @@ def iso(at: float | None) -> str | None:
 
 
 def left_out(run: PastRun, outcome: Outcome) -> str | None:
-    """Return why a trial has no score: `infrastructure`, `interrupted`, `prerequisite_missing`, `not_graded`, or its grade's reason."""
+    """Return why a trial has no score.
+
+    One of `infrastructure`, `interrupted`, `prerequisite_missing`, `not_graded`, or its grade's reason.
+    """
     if run.score(outcome.key) is not None:
         return None
     if not outcome.reason.is_valid:

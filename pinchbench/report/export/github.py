@@ -60,7 +60,8 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
     if left.total:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
         yield (
-            f"- Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for infrastructure reasons,"
+            f"- Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for "
+            f"infrastructure reasons,"
             f"{missing} {left.not_run} not run.\n"
         )
     if caused := caused_by_agent_told(totals):

@@ -36,7 +36,7 @@ def stable_id(*parts: object) -> str:
 
 
 def part_score(run: PastRun, key: TrialKey, scorer: str) -> float | None:
-    """Return a scorer's score for a trial, in 0-1; None if it gave none, or the trial failed for infrastructure reasons."""
+    """Return a scorer's score in 0-1; None if it gave none or the trial failed for infrastructure reasons."""
     attempts, grade = run.attempts.get(key), run.grades.get(key)
     if scorer == FINAL:
         return run.score(key)
@@ -243,7 +243,7 @@ def _metadata(run: PastRun, outcome: Outcome) -> Document:
 
 @dataclass(kw_only=True, slots=True)
 class _Events:
-    """The calls of models and tools with their times. Texts that messages also contain are stored once, as attachments."""
+    """Model and tool calls with their times. Texts that messages also contain are stored once, as attachments."""
 
     identity: tuple[object, ...]
     started_at: float

@@ -191,7 +191,10 @@ def _points(tasks: Sequence[TaskRow], prefix: str) -> tuple[Drawing | None, str]
         return None, ""
     most = max(points, key=lambda point: point.x)
     what = "Cost" if is_cost else "Tokens"
-    label = f"{what} of a trial against score, a point for each of {many(len(points), 'task')}. Furthest right: {most.title}"
+    label = (
+        f"{what} of a trial against score, a point for each of {many(len(points), 'task')}. Furthest right: "
+        f"{most.title}"
+    )
     return draw_points(points, f"{_ids(prefix)}points", is_cost=is_cost), label
 
 
@@ -256,7 +259,10 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
         if run.journal.state.finished is None:
             yield (
                 "bad",
-                f"Incomplete: this run has not ended, or died; {left} to be run or graded. {how} goes on with a dead one.",
+                (
+                    f"Incomplete: this run has not ended, or died; {left} to be run or graded. {how} goes on with a "
+                    f"dead one."
+                ),
             )
         elif run.data.left_out.not_run:
             yield "bad", f"Incomplete: {left} still to be run or graded. {how} goes on."

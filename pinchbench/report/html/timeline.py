@@ -57,7 +57,7 @@ class IdleGap:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """The attempts by slot in the order of time. `length_s` is the axis's length; the other durations are sums over slots."""
+    """The attempts of each slot in chronological order. `length_s` is the axis's length; other durations are sums."""
 
     lanes: Mapping[int, tuple[Span, ...]]
     cuts: tuple[IdleGap, ...]
@@ -108,7 +108,7 @@ def timeline(
 
 
 def _graded_for(one: Outcome, grade: Grade) -> float:
-    """Return how long an attempt's grading took in seconds, by its own clocks, at most the time since the agent ended."""
+    """Return the duration of an attempt's grading in seconds, at most the time since the agent ended."""
     return max(0.0, min(grade.took_s, grade.graded_at - one.ended_at))
 
 

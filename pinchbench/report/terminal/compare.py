@@ -110,14 +110,18 @@ def tests_told(comparison: Comparison) -> Iterator[str]:
     """Explain how to read the intervals and tests, with the caveats for categories."""
     if comparison.difference.low is not None:
         yield (
-            "In brackets is the range that holds the true difference 95 times in 100; p is how often chance alone would make"
+            "In brackets is the range that holds the true difference 95 times in 100; p is how often chance "
+            "alone would make"
             " one as big."
         )
     tested = sum(one.difference.p is not None for one in comparison.categories)
     if tested < len(comparison.categories):
         yield f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one."
     if tested > 1:
-        yield f"The p of the {tested} categories are not adjusted: where nothing differs, one in 20 is below 0.05 all the same."
+        yield (
+            f"The p of the {tested} categories are not adjusted: where nothing differs, one in 20 is below "
+            f"0.05 all the same."
+        )
 
 
 def left_out_told(left_out: LeftOut) -> str:

@@ -82,7 +82,7 @@ class QueuedWriter:
         return self._descriptor is not None and os.isatty(self._descriptor)
 
     def is_full(self) -> bool:
-        """Whether a text written now would be dropped because of a slow reader; False if the reader has closed its end."""
+        """Return whether text written now would be dropped because of a slow reader; False if the reader is gone."""
         with self._changed:
             return self._is_full()
 

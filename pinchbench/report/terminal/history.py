@@ -83,7 +83,7 @@ def date(at: float, timezone: tzinfo | None = None) -> str:
 
 
 def legend(runs: Sequence[RunEntry]) -> str:
-    """Explain the columns of trials where they differ, and the problems of runs; empty if there is nothing to explain."""
+    """Explain differing columns of trials and the problems of runs; empty if there is nothing to explain."""
     lines = []
     if any(run.without_score for run in runs):
         lines.append(
@@ -97,7 +97,8 @@ def legend(runs: Sequence[RunEntry]) -> str:
         if run.caused_by_agent and run.score_if_zero is not None
     ]
     lines += [
-        f"{plain(run.run_id)}: not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the differences."
+        f"{plain(run.run_id)}: not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the "
+        f"differences."
         for run in runs
         if run.is_altered
     ]

@@ -71,7 +71,7 @@ def _sentence(text: str) -> Text:
 
 
 def _columns(glance: Overview) -> tuple[Column, ...]:
-    """Return the columns. A narrow terminal or a long id shortens ids first, then redundant columns; never the scores."""
+    """Return the columns. On a narrow terminal, ids are shortened first, then redundant columns; never the scores."""
     out = [Column(name="excluded", is_right=True)] if glance.whole.left_out else []
     return (
         Column(name="task", least=MIN_ID_WIDTH),
@@ -276,7 +276,8 @@ def _left_out(totals: Aggregate) -> Iterator[str]:
     if left.total:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
         yield (
-            f"Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for infrastructure reasons,"
+            f"Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for "
+            f"infrastructure reasons,"
             f"{missing} {left.not_run} not run; tasks without any score: {left.tasks_without_score}."
         )
     alone = totals.parts.automated_only
@@ -326,7 +327,10 @@ def _judge_line(judge: JudgeTotals) -> str:
     if not judge.calls:
         return f"{who}: {trials}, {'all from the cache' if judge.cached else 'no calls'}."
     tokens = amount(judge.usage.total_tokens)
-    return f"{who}: {many(judge.calls, 'call')} for {trials}, {judge.cached} from the cache, {tokens} tokens, {_judge_cost(judge)}."
+    return (
+        f"{who}: {many(judge.calls, 'call')} for {trials}, {judge.cached} from the cache, {tokens} tokens, "
+        f"{_judge_cost(judge)}."
+    )
 
 
 def _judge_cost(judge: JudgeTotals) -> str:

@@ -145,7 +145,8 @@ def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Sample, ...]:
         for folder in folders:
             if folder in owner:
                 raise ConfigError(
-                    f"The run {folder.name} is part of both {owner[folder]!r} and {name!r}; a run can't be compared with itself."
+                    f"The run {folder.name} is part of both {owner[folder]!r} and {name!r}; a run can't be "
+                    f"compared with itself."
                 )
             owner[folder] = name
         sides.append(side)

@@ -98,12 +98,15 @@ def _disagreement(comparison: Comparison) -> Iterator[str]:
         return
     if comparison.p <= ALPHA:
         yield (
-            "Although p is small, the interval holds 0: too few of these tasks differ, or they differ too evenly, to show"
+            "Although p is small, the interval holds 0: too few of these tasks differ, or they differ too "
+            "evenly, to show"
             " what others would do."
         )
     elif not low <= 0.0 <= high:
         adjusted = ", adjusted for the number of comparisons," if comparison.p != comparison.difference.p else ""
-        yield f"Although the interval leaves out 0, p{adjusted} is above {ALPHA}; a difference is told where both agree."
+        yield (
+            f"Although the interval leaves out 0, p{adjusted} is above {ALPHA}; a difference is told where both agree."
+        )
 
 
 def _what_would_tell(comparison: Comparison) -> str:
@@ -112,7 +115,8 @@ def _what_would_tell(comparison: Comparison) -> str:
         return "A difference so small is out of reach: for any practical purpose A and B score the same."
     if needed.tasks <= have:
         return (
-            "Data like these tell a difference of this size about 4 times in 5, but did not this time: run both again with"
+            "Data like these tell a difference of this size about 4 times in 5, but did not this time: run both "
+            "again with"
             " more repetitions before you take it for none."
         )
     tasks = f"about {needed.tasks:,} tasks like these instead of {have}, run as often as now,"
@@ -133,13 +137,15 @@ def _why_not_repetitions(comparison: Comparison) -> str:
         return "With so few tasks, no number of repetitions would tell a difference of this size."
     if not needed.is_scatter_known:
         return (
-            "What repetitions would do can't be known before both sides have some tasks run twice (--runs 2), as one trial"
+            "What repetitions would do can't be known before both sides have some tasks run twice (--runs 2), "
+            "as one trial"
             " doesn't tell how much the next would differ."
         )
     if needed.repetitions is not None:
         return f"It would take {needed.repetitions:,} repetitions of each task to tell a difference of this size."
     return (
-        "No number of repetitions would tell a difference of this size: what is left open is which side is better at other"
+        "No number of repetitions would tell a difference of this size: what is left open is which side is "
+        "better at other"
         " tasks, and how much tasks differ in that."
     )
 
@@ -160,10 +166,14 @@ def warnings(comparison: Comparison) -> Iterator[str]:
         yield f"Not alike in {one.setting}: A {one.a}, B {one.b}."
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         if side.unfinished:
-            yield f"{name} lacks the scores of {side.unfinished} of its trials; `pinchbench-async resume` runs or grades them."
+            yield (
+                f"{name} lacks the scores of {side.unfinished} of its trials; `pinchbench-async resume` runs "
+                f"or grades them."
+            )
         if caused := side.possibly_caused_by_agent:
             yield (
-                f"{caused} of {name}'s trials failed in every attempt while others worked: the agent may have caused it. Counted"
+                f"{caused} of {name}'s trials failed in every attempt while others worked: the agent may have "
+                f"caused it. Counted"
                 f" as 0, they would make {name}'s mean over all its tasks {side.mean_if_zero:.3f}."
             )
         for sentence in side.left_aside:

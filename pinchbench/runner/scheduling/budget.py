@@ -21,7 +21,8 @@ TIMER_SLACK_S = 0.01  # an event loop may wake up a moment early, and whoever sl
 MINUTE_S = 60
 HOUR_S = 3600
 UNPRICED = (
-    "--max-cost can't be kept: OpenClaw knows no price for this model. Use --max-tokens, or name the model's endpoint with"
+    "--max-cost can't be kept: OpenClaw knows no price for this model. Use --max-tokens, or name the model's "
+    "endpoint with"
     " --base-url and its prices with --price-in and --price-out."
 )
 
@@ -78,7 +79,7 @@ class Budget:
         earlier: Iterable[Outcome] = (),
         judged: Iterable[Grade] = (),
     ) -> None:
-        """`expected_s` says how long a trial of each task takes, in seconds, by task id; a task without takes the mean of them.
+        """`expected_s` is the expected duration of a trial in seconds by task id; other tasks get the mean of these.
 
         Only how they compare counts. `earlier` and `judged` are the attempts and grades of a resumed run so far: what
         they used is spent.
@@ -131,7 +132,7 @@ class Budget:
         return UNPRICED
 
     def _add(self, outcome: Outcome, key: TrialKey | None = None) -> None:
-        """Take the end of an attempt; `key` is None for those of earlier sessions, of which nothing was reported live."""
+        """Take the end of an attempt; `key` is None for those of earlier sessions, which were not reported live."""
         expected_s = self._expected(outcome.key.task_id)
         for meter in self._meters:
             meter.ended(outcome, key, expected_s)

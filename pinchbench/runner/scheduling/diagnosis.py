@@ -112,7 +112,8 @@ _CAUSES: Mapping[Reason, Cause] = {
     ),
     Reason.GATEWAY_LOST: Cause(
         name="gateway lost",
-        advice="The connection to OpenClaw's gateway was lost; does the gateway run, and does the machine have memory left?",
+        advice="The connection to OpenClaw's gateway was lost; does the gateway run, and does the machine have "
+        "memory left?",
         is_transient=True,
     ),
     Reason.DISK_FULL: DISK_FULL,

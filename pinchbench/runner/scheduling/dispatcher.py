@@ -79,7 +79,7 @@ class Dispatcher:
         return self._budget.deadline
 
     def next(self, now: float) -> tuple[Attempt | float | None, Decision]:
-        """An attempt to make now, a time to ask again (or earlier, when anything has ended), or None: none will come."""
+        """Return an attempt to make now, or when to ask again if nothing ends before, or None: there will be none."""
         answer = None if self.stopped else self._next(now)
         return answer, self._decided()
 
@@ -153,7 +153,7 @@ class Dispatcher:
         return answer
 
     def _next_probe(self, now: float) -> Attempt | float | None:
-        """As `_next` while the breaker is open. What still runs is not waited for: that may take OpenClaw many minutes."""
+        """As `_next` while the breaker is open. Running attempts are not awaited: that may take many minutes."""
         if self._breaker.state == "probing":
             return math.inf
         coming = self._schedule.coming(is_probe=True)
@@ -182,7 +182,7 @@ class Dispatcher:
         return math.inf
 
     def _is_paid(self, attempt: Attempt, now: float) -> bool:
-        """Whether the budget has room for it. The run ends where it has not, and nothing runs that could change that."""
+        """Return whether the budget has room for it; if not, and nothing runs that could change that, the run ends."""
         why = self._budget.may_start(now, attempt.key, running=self._running.keys())
         if why and not self._running:
             self._end(why, Stop.BUDGET)

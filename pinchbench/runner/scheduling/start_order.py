@@ -1,4 +1,4 @@
-"""In which order trials are started: what is expected to take longest first, so that the end is not one long trial (pure)."""
+"""The order in which trials start: the longest first, so that the run does not end with one long trial (pure)."""
 
 from __future__ import annotations
 

@@ -272,7 +272,10 @@ def test_all_the_words_for_the_format_are_known(message: str) -> None:
 
 
 LENGTHS = [
-    "The maximum context length is 32768 tokens. You requested 36384 tokens (20000 in messages, 16384 in the completion).",
+    (
+        "The maximum context length is 32768 tokens. You requested 36384 tokens (20000 in messages, 16384 in the "
+        "completion)."
+    ),
     "'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 32768 tokens.",
     "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000",
 ]

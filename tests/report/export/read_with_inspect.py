@@ -1,4 +1,4 @@
-"""Reads logs with Inspect itself and prints what it made of them: a program of its own, as importing Inspect takes seconds."""
+"""Reads logs with Inspect and prints what it found; a separate program, because importing it takes seconds."""
 
 from __future__ import annotations
 

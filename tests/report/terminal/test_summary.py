@@ -102,8 +102,8 @@ def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() 
     assert "By category: coding 0.75 (1), writing 0.00 (1)." in text
     assert "Passed (score of 0.8 or more): pass@1 25% (2 tasks), pass@2 100%, pass^2 0% (1 task)." in text
     assert (
-        "Excluded from the score: 1 ungraded, 0 that failed for infrastructure reasons, 0 not run; tasks without any score: 1."
-        in text
+        "Excluded from the score: 1 ungraded, 0 that failed for infrastructure reasons, 0 not run; tasks "
+        "without any score: 1." in text
     )
     assert "Without their judge, the checks of 1 task give 0.90; not in the score." in text
     assert "\ntask_c: " not in text
@@ -327,7 +327,8 @@ def test_an_infrastructure_failure_that_the_agent_may_have_caused_is_named_so_be
     assert "task_once: guardian_lost (infrastructure failure; not in the score)" in text
     assert "Score 1.000 " in text
     assert (
-        "1 infrastructure failure that the agent may have caused: every attempt failed while other trials worked. Not in the"
+        "1 infrastructure failure that the agent may have caused: every attempt failed while other trials "
+        "worked. Not in the"
         " score; counted as 0, the score would be 0.500. task_lost (3 × guardian_lost).\n"
     ) in text
 

@@ -195,7 +195,10 @@ def test_pauses_grow_and_then_the_run_is_given_up(jitter: float) -> None:
         now = answer.until + 5
         answer = probe(one, outcome(LOST), now)
     assert waits == pytest.approx([10 * jitter * factor for factor in PAUSES])
-    said = f"{diagnose(outcome(LOST))} The run was stopped after 4 more tries in vain; `--no-fail-fast` goes on all the same."
+    said = (
+        f"{diagnose(outcome(LOST))} The run was stopped after 4 more tries in vain; `--no-fail-fast` goes on "
+        f"all the same."
+    )
     assert answer == GiveUp(why=said)
     assert one.resume_at == math.inf
     assert feed(one, Reason.COMPLETED, LOST) == [None, None], "it is final"

@@ -42,7 +42,10 @@ CREDIT_NOTES = [
         "429 You exceeded your current quota, please check your plan and billing details. For more information on this"
         " error, read the docs: https://platform.openai.example/docs/guides/error-codes/api-errors."
     ),
-    '429 {"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}',
+    (
+        '429 {"error":{"message":"You exceeded your current '
+        'quota","type":"insufficient_quota","code":"insufficient_quota"}}'
+    ),
     "Error code: 429 - {'error': {'code': 'insufficient_quota', 'message': 'Too many requests for an empty account'}}",
     "429 Your account is not active, please check your billing details on our website.",
     "400 Billing hard limit has been reached",
@@ -52,7 +55,8 @@ CREDIT_NOTES = [
     "429 Your team has either used all available credits or reached its monthly spending limit.",
     # Anthropic
     (
-        '400 {"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access'
+        '400 {"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low '
+        "to access"
         ' the API. Please go to Plans & Billing to upgrade or purchase credits."}}'
     ),
     "400 You have reached your specified API usage limits. You will regain access on 2031-02-01 at 00:00 UTC.",
@@ -71,7 +75,8 @@ CREDIT_NOTES = [
 ]
 DAY_NOTES = [
     (
-        "429 Rate limit reached for m-5 in organization org-1 on requests per day (RPD): Limit 200, Used 200, Requested 1."
+        "429 Rate limit reached for m-5 in organization org-1 on requests per day (RPD): Limit 200, Used 200, "
+        "Requested 1."
         " Please try again in 7m12s."
     ),
     (
@@ -87,21 +92,25 @@ BUSY_NOTES = [
     "HTTP 429: slow",
     # OpenAI: an advertisement for paying more is no demand to pay
     (
-        "429 Rate limit reached for m-5 in organization org-1 on tokens per min (TPM): Limit 30000, Used 29401, Requested"
-        " 1402. Please try again in 1.606s. You can increase your rate limit by adding a payment method to your account at"
+        "429 Rate limit reached for m-5 in organization org-1 on tokens per min (TPM): Limit 30000, Used 29401, "
+        "Requested"
+        " 1402. Please try again in 1.606s. You can increase your rate limit by adding a payment method to your "
+        "account at"
         " https://platform.openai.example/account/billing."
     ),
     "503 The engine is currently overloaded, please try again later",
     # Anthropic
     (
-        '429 {"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your organization\'s'
+        '429 {"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your '
+        "organization's"
         ' rate limit of 30,000 input tokens per minute."}}'
     ),
     '529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
     # Google
     "429 Quota exceeded for quota metric 'Generate Content API requests per minute' and limit 'per minute and region'",
     (
-        '{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. For'
+        '{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing '
+        "details. For"
         " more information head to: https://ai.google.example/gemini-api/docs/rate-limits. * Quota exceeded for metric:"
         ' free_tier_requests, limit: 10\\nPlease retry in 34.07s.","status":"RESOURCE_EXHAUSTED"}}'
     ),
@@ -110,13 +119,15 @@ BUSY_NOTES = [
     "429 Resource has been exhausted (e.g. check quota).",
     # OpenRouter
     (
-        "429 Provider returned error: vendor/m:free is temporarily rate-limited upstream. Please retry shortly, or add your"
+        "429 Provider returned error: vendor/m:free is temporarily rate-limited upstream. Please retry shortly, "
+        "or add your"
         " own key to accumulate your rate limits."
     ),
     # Azure: a link to ask for more quota
     (
         "429 Requests to the ChatCompletions_Create Operation have exceeded token rate limit of your current S0 pricing"
-        " tier. Please retry after 55 seconds. Go to https://aka.example/oai/quotaincrease to increase the default limit."
+        " tier. Please retry after 55 seconds. Go to https://aka.example/oai/quotaincrease to increase the "
+        "default limit."
     ),
     # Bedrock, which gives no status
     "ThrottlingException: Too many requests, please wait before trying again.",
@@ -133,7 +144,8 @@ REFUSED_NOTES = [
     "401 No auth credentials found",
     "401 User not found.",
     (
-        "401 Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an"
+        "401 Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid "
+        "key for an"
         " active subscription and use a correct regional API endpoint for your resource."
     ),
     "AccessDeniedException: You don't have access to the model with the specified model ID.",
@@ -149,12 +161,14 @@ UNKNOWN_NOTES = [
     "404 No endpoints found for vendor/m-9.",
     "400 vendor/m-9 is not a valid model ID",
     (
-        "404 The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes,"
+        "404 The API deployment for this resource does not exist. If you created the deployment within the last "
+        "5 minutes,"
         " please wait a moment and try again."
     ),
     "ValidationException: The provided model identifier is invalid.",
     (
-        "ValidationException: Invocation of model ID m-9 with on-demand throughput isn't supported. Retry your request with"
+        "ValidationException: Invocation of model ID m-9 with on-demand throughput isn't supported. Retry your "
+        "request with"
         " the ID or ARN of an inference profile that contains this model."
     ),
     "not found",

@@ -1,4 +1,4 @@
-"""What earlier runs tell about durations: the newest of them, whatever state their journals are in, and not too much."""
+"""Durations from earlier runs: the newest ones, with journals in any state, within limits."""
 
 from __future__ import annotations
 
