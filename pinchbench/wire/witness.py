@@ -19,6 +19,9 @@ MAX_SHOWN_CHARS = 200
 # What a model says of its reasoning within its text, which OpenClaw takes out of it.
 REASONING = re.compile(r"<(think|thinking|thought)>.*?(?:</\1>|$)", re.DOTALL)
 TAG = re.compile(r"</?(?:think|thinking|thought|final)>")
+# What stands for a key in a transcript: OpenClaw 2026.9.6 masks whatever looks like one in what it writes, such as the
+# value in `password = next(word`, and the runner masks those that it knows.
+MASKED = re.compile(r"\*{3,}|…redacted…|\S{6}…(?!redacted…)\S{4}|\[key\]")
 IGNORED = re.compile(r"[\s\ufffd]+")  # trimmed, joined in another way, or replaced as it is no Unicode
 
 
@@ -55,7 +58,8 @@ def first_contradiction(
 
     Each reply explains one message, in any order, as sessions and subagents run beside each other. White space, ids of
     calls, reasoning and the order of an object's keys do not count. A reply that was cut explains a message that is
-    its beginning. Arguments that are no JSON are not compared, as OpenClaw repairs them.
+    its beginning. Arguments that are no JSON are not compared, as OpenClaw repairs them. A mask in the transcript stands for
+    any text: it can hide what the model sent, but not replace it by something else.
 
     Args:
         exchanges: All exchanges of the trial.
@@ -99,11 +103,11 @@ def _explains(reply: _Reply, text: str, calls: tuple[ToolCall, ...]) -> bool:
     sent_text, said = _plain(reply.message.text), _plain(text)
     sent = reply.message.tool_calls
     if reply.complete:
-        return sent_text == said and len(sent) == len(calls) and _are_same(sent, calls)
+        return _is_same(sent_text, said) and len(sent) == len(calls) and _are_same(sent, calls)
     # The last call of a cut reply may be cut itself; what was parsed of it has its name at least.
     whole = sent[:-1]
     return (
-        sent_text.startswith(said)
+        _is_same(sent_text, said, is_cut=True)
         and len(calls) <= len(sent)
         and _are_same(whole, calls[: len(whole)])
         and all(one.name == other.name for one, other in zip(sent, calls, strict=False))
@@ -122,7 +126,23 @@ def _is_same_argument(sent: str, said: str) -> bool:
         return canonical(said or "{}") == "{}"
     if parse(sent.encode("utf-8", "replace")) is None:
         return True
-    return canonical(sent) == canonical(said)
+    return _is_same(_plain(canonical(sent)), _plain(canonical(said)))
+
+
+def _is_same(sent: str, said: str, *, is_cut: bool = False) -> bool:
+    """Return whether both are the same but for masks, or of a cut reply whether the transcript has its beginning."""
+    if sent.startswith(said) if is_cut else sent == said:
+        return True
+    first, *others = MASKED.split(said)
+    if not others or not sent.startswith(first):
+        return False
+    at = len(first)
+    for literal in others[:-1]:
+        found = sent.find(literal, at)
+        if found < 0:
+            return False
+        at = found + len(literal)
+    return others[-1] in sent[at:] if is_cut else sent[at:].endswith(others[-1])
 
 
 def _plain(text: str) -> str:

@@ -19,8 +19,15 @@ SSE = (("content-type", "text/event-stream"),)
 
 def sse(*values: object, end: str = "") -> bytes:
     """Write values as server-sent events, and then `end` as one that is no JSON."""
-    texts = [*(json.dumps(value, ensure_ascii=False) for value in values), *([end] if end else [])]
-    return b"".join(b"data: %s\n\n" % text.encode() for text in texts)
+    data = [*map(_json, values), *([end.encode()] if end else [])]
+    return b"".join(b"data: %s\n\n" % one for one in data)
+
+
+def _json(value: object) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # an unpaired surrogate, which JSON can only escape
+        return json.dumps(value).encode()
 
 
 def cut(data: bytes, size: int) -> tuple[Chunk, ...]:
