@@ -43,7 +43,7 @@ RUNTIME = re.compile(r"^Runtime: .*$", re.MULTILINE)
 RUNTIME_FIELD = re.compile(r"\b(agent|session|sessionId|host|os|repo)=[^|\n]*(?= \||$)")
 RUNTIME_NAME = re.compile(r"\bname=[^|\n]* \| ")  # only of an agent whose id is not its name
 SESSION = re.compile(r"\bagent:[\w.-]+:[\w.:@-]+")  # the key of a session
-WORKSPACE = re.compile(r"^Working directory: (/[^\n]*?[^/\n])/*$", re.MULTILINE)
+WORKSPACE = re.compile(r"^(?:Your w|W)orking directory(?: is)?: (/[^\n]*?[^/\n])/*$", re.MULTILINE)
 HOME = re.compile(r"(?:/[^\s/<>\"'`]+)*/\.homes/[\w.@-]+")  # where the runner puts the homes of slots
 
 

@@ -28,7 +28,7 @@ KEY_PARAMETER = re.compile(r"(?<=[?&])((?:[\w.-]*[-_.])?(?:key|apikey|token|secr
 FIELD = re.compile(rb'"(\w++)"\s*+:\s*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 
 
-def redact(exchange: Exchange, secrets: Collection[str]) -> Exchange:
+def redact(exchange: Exchange, secrets: Collection[str], *, clean_bytes: int = 0) -> Exchange:
     """Return an exchange without keys, and with its bodies as they were before `Content-Encoding`.
 
     The values of headers and query parameters that hold keys become `[key]`. Each secret becomes as many `*` as it has
@@ -38,8 +38,11 @@ def redact(exchange: Exchange, secrets: Collection[str]) -> Exchange:
     Args:
         exchange: The exchange.
         secrets: Keys, in every form in which they may be written. Empty ones are ignored.
+        clean_bytes: How many bytes at the beginning of the request's body hold no whole secret, as they are those of
+            a request that was redacted before. To search them again took most of the time in long conversations.
     """
     patterns = sorted({secret.encode("utf-8", "replace") for secret in secrets} - {b""}, key=len, reverse=True)
+    longest = max(map(len, patterns), default=0)
     request, request_headers = _decoded([Chunk(at_s=0.0, data=exchange.request)], exchange.request_headers)
     chunks, reply_headers = _decoded(exchange.chunks, exchange.reply_headers)
 
@@ -55,7 +58,7 @@ def redact(exchange: Exchange, secrets: Collection[str]) -> Exchange:
         method=masked_text(exchange.method),
         path=masked_text(KEY_PARAMETER.sub(rf"\1={MASK}", exchange.path)),
         request_headers=masked_headers(request_headers),
-        request=_masked(b"".join(chunk.data for chunk in request), patterns),
+        request=_masked(b"".join(chunk.data for chunk in request), patterns, start=max(0, clean_bytes - longest + 1)),
         reply_headers=masked_headers(reply_headers),
         chunks=_masked_chunks(chunks, patterns),
         error=masked_text(exchange.error),
@@ -80,10 +83,11 @@ def _masked_value(name: str, value: str) -> str:
     return f"{scheme[0] if scheme else ''}{MASK}"
 
 
-def _masked(data: bytes, patterns: Sequence[bytes]) -> bytes:
+def _masked(data: bytes, patterns: Sequence[bytes], *, start: int = 0) -> bytes:
+    """Mask each pattern that begins at `start` or after."""
     for pattern in patterns:
-        if pattern in data:
-            data = data.replace(pattern, b"*" * len(pattern))
+        if data.find(pattern, start) >= 0:
+            data = data[:start] + data[start:].replace(pattern, b"*" * len(pattern))
     return data
 
 

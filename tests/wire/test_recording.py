@@ -197,6 +197,18 @@ def test_secrets_are_masked_before_requests_are_compared(tmp_path: Path) -> None
     assert read_recording(path).exchanges == masked
 
 
+@pytest.mark.parametrize("cut_at", range(1, len(SECRET)))
+def test_a_secret_that_goes_on_where_an_earlier_request_ended_is_masked(tmp_path: Path, cut_at: int) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    begin = b"x" * 200 + SECRET[:cut_at].encode()
+    with RecordingWriter(path, [SECRET]) as writer:
+        writer.append(exchange(CHAT, begin))
+        written = writer.append(exchange(CHAT, begin + SECRET[cut_at:].encode() + b"y" * 200))
+
+    assert written.request == b"x" * 200 + b"*" * len(SECRET) + b"y" * 200
+    assert read_recording(path).exchanges[1] == written
+
+
 def write_a_piece_until_the_disk_is_full() -> Callable[[int, bytes], int]:
     write_really = os.write
     written: list[int] = []
