@@ -24,8 +24,15 @@ MASK = "[key]"
 KEY_HEADER = re.compile(r"^(?:proxy-)?authorization$|^(?:set-)?cookie$|(?:^|[-_])(?:api-?key|key|token|secret)$")
 SCHEME = re.compile(r"^(?:Bearer|Basic)\s+", re.IGNORECASE)
 KEY_PARAMETER = re.compile(r"(?<=[?&])((?:[\w.-]*[-_.])?(?:key|apikey|token|secret|password))=[^&#]*", re.IGNORECASE)
-# A text in JSON with its key, never matched twice in the same place: the time is linear whatever the input.
-FIELD = re.compile(rb'"(\w++)"\s*+:\s*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
+# The keys under which events have the pieces of what a model writes, in all protocols.
+PIECES = (
+    b"content text delta arguments partial_json thinking reasoning reasoning_content reasoning_text refusal"
+).split()
+# The text at each of these keys, never matched twice in the same place: the time is linear whatever the input. Looking
+# for one literal key at a time is ten times as fast as looking for all of them.
+FIELDS = {
+    b'"%s"' % name: re.compile(rb'"%s"\s*+:\s*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"' % name, re.DOTALL) for name in PIECES
+}
 
 
 def redact(exchange: Exchange, secrets: Collection[str], *, clean_bytes: int = 0) -> Exchange:
@@ -93,8 +100,9 @@ def _masked(data: bytes, patterns: Sequence[bytes], *, start: int = 0) -> bytes:
 
 def _masked_chunks(chunks: Sequence[Chunk], patterns: Sequence[bytes]) -> tuple[Chunk, ...]:
     whole = b"".join(chunk.data for chunk in chunks)
-    masked = bytearray(_masked(whole, patterns))
-    for start, end in _spans_in_events(masked, patterns):
+    clean = _masked(whole, patterns)
+    masked = bytearray(clean)
+    for start, end in _spans_in_events(clean, patterns):
         masked[start:end] = b"*" * (end - start)
     if masked == whole:
         return tuple(chunks)
@@ -104,24 +112,24 @@ def _masked_chunks(chunks: Sequence[Chunk], patterns: Sequence[bytes]) -> tuple[
     )
 
 
-def _spans_in_events(data: bytearray, patterns: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+def _spans_in_events(data: bytes, patterns: Sequence[bytes]) -> Iterator[tuple[int, int]]:
     """Yield where pieces of secrets are that a model wrote token by token: each event has a few characters of them.
 
     The texts of one key, such as `content`, are joined over all events and searched.
     """
-    if not patterns:
-        return
-    fields: dict[bytes, list[tuple[int, int]]] = {}
-    for found in FIELD.finditer(data):
-        fields.setdefault(found[1], []).append(found.span(2))
-    for spans in fields.values():
-        joined = b"".join(data[start:end] for start, end in spans)
-        starts = [0, *accumulate(end - start for start, end in spans)]
-        for pattern in patterns:
-            at = joined.find(pattern)
-            while at >= 0:
-                yield from _mapped(at, at + len(pattern), spans, starts)
-                at = joined.find(pattern, at + len(pattern))
+    for name, field in FIELDS.items():
+        if not patterns or name not in data:
+            continue
+        joined = b"".join(field.findall(data))
+        found = [pattern for pattern in patterns if pattern in joined]
+        if found:
+            spans = [match.span(1) for match in field.finditer(data)]
+            starts = [0, *accumulate(end - start for start, end in spans)]
+            for pattern in found:
+                at = joined.find(pattern)
+                while at >= 0:
+                    yield from _mapped(at, at + len(pattern), spans, starts)
+                    at = joined.find(pattern, at + len(pattern))
 
 
 def _mapped(start: int, end: int, spans: Sequence[tuple[int, int]], starts: Sequence[int]) -> Iterator[tuple[int, int]]:

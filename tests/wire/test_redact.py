@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -116,16 +115,8 @@ def test_a_secret_of_another_form_and_a_longer_one_that_begins_alike_are_masked_
     assert clean.request == b"********** ******** ***"
 
 
-@dataclass(frozen=True)
-class Shape:
-    start: bytes
-    count: int
-
-
-@pytest.mark.parametrize(
-    "shape", [Shape(b'"a":"', 500_000), Shape(b'"a":"\\', 500_000), Shape(b'"', 3_000_000), Shape(b'"a"  :', 500_000)]
-)
-def test_hostile_replies_are_searched_in_linear_time(shape: Shape) -> None:
-    chunk = Chunk(at_s=0.0, data=shape.start * shape.count)
+@pytest.mark.parametrize("start", [b'"text":"', b'"text":"\\', b'"text', b'"text"   :', b'"text":"' + b"\\" * 10_000])
+def test_hostile_replies_are_searched_in_linear_time(start: bytes) -> None:
+    chunk = Chunk(at_s=0.0, data=start * (3_000_000 // len(start)))
 
     redact(exchange(CHAT, {}, (chunk,)), [SECRET])
