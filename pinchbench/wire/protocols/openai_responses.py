@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pinchbench.model import Usage
 from pinchbench.wire.protocols.errors import error_in
 from pinchbench.wire.protocols.json_values import (
     Object,
@@ -28,12 +27,14 @@ from pinchbench.wire.protocols.openai_chat import (
     split_system,
     text_of,
 )
+from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
 from pinchbench.wire.protocols.values import Conversation, Message, ProtocolName, RequestFacts, Role, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pinchbench.wire.protocols.reply_builder import ReplyBuilder
+    from pinchbench.model import Usage
+
 
 TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 REASONING_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
@@ -135,16 +136,13 @@ def _read_call(item: Object, key: object, reply: ReplyBuilder) -> None:
 
 
 def _usage(usage: Object) -> Usage:
-    prompt, output = count_at(usage, "input_tokens"), count_at(usage, "output_tokens")
     details = object_at(usage, "input_tokens_details")
-    cached, written = count_at(details, "cached_tokens"), count_at(details, "cache_write_tokens")
-    return Usage(
-        requests=1,
-        input_tokens=max(0, prompt - cached - written),
-        output_tokens=output,
-        cache_read_tokens=cached,
-        cache_write_tokens=written,
-        total_tokens=count_at(usage, "total_tokens") or prompt + output,
+    return usage_of_call(
+        prompt=count_at(usage, "input_tokens"),
+        output=count_at(usage, "output_tokens"),
+        cached=count_at(details, "cached_tokens"),
+        written=count_at(details, "cache_write_tokens"),
+        total=count_at(usage, "total_tokens"),
     )
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from pinchbench.model import Usage
 from pinchbench.wire.protocols.values import Message, ReplyFacts, Role, TokenLogprob, ToolCall
-
-if TYPE_CHECKING:
-    from pinchbench.model import Usage
 
 
 @dataclass(kw_only=True, slots=True)
@@ -120,3 +117,23 @@ class ReplyBuilder:
         if self._first_content_s is None:
             self._first_content_s = self.at_s
         self._last_content_s = self.at_s
+
+
+def usage_of_call(*, prompt: int, output: int, cached: int = 0, written: int = 0, total: int = 0) -> Usage:
+    """Return the usage of one call, of a provider that counts cached tokens as part of the prompt.
+
+    Args:
+        prompt: All tokens of the request.
+        output: The tokens of the reply.
+        cached: The tokens of the prompt that were read from a cache.
+        written: The tokens of the prompt that were written to a cache.
+        total: As the provider counts it; 0 if it does not.
+    """
+    return Usage(
+        requests=1,
+        input_tokens=max(0, prompt - cached - written),
+        output_tokens=output,
+        cache_read_tokens=cached,
+        cache_write_tokens=written,
+        total_tokens=total or prompt + output,
+    )

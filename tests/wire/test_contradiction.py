@@ -1,12 +1,12 @@
-"""A transcript is held against what the model sent."""
+"""A transcript is compared with what the model sent."""
 
 from __future__ import annotations
 
 import pytest
 
+from pinchbench.wire.contradiction import Contradiction, first_contradiction
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.protocols.values import ToolCall
-from pinchbench.wire.witness import Contradiction, first_contradiction
 from wire.exchanges import CHAT, exchange, sse
 
 

@@ -1,4 +1,4 @@
-"""Hold a transcript against what the model sent: the agent can write the one, but not the other (pure)."""
+"""Find what a transcript says but the model did not send: the agent can write the one, not the other (pure)."""
 
 from __future__ import annotations
 
