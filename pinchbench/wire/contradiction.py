@@ -58,8 +58,8 @@ def first_contradiction(
 
     Each reply explains one message, in any order, as sessions and subagents run beside each other. White space, ids of
     calls, reasoning and the order of an object's keys do not count. A reply that was cut explains a message that is
-    its beginning. Arguments that are no JSON are not compared, as OpenClaw repairs them. A mask in the transcript stands for
-    any text: it can hide what the model sent, but not replace it by something else.
+    its beginning. Arguments that are no JSON are not compared, as OpenClaw repairs them. A mask in the transcript
+    stands for any text: it can hide what the model sent, but not replace it by something else.
 
     Args:
         exchanges: All exchanges of the trial.

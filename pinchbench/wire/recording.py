@@ -153,7 +153,7 @@ class RecordingWriter:
         self._size_bytes += len(frame)
 
     def _nearest(self, body: bytes) -> tuple[int, int]:
-        """Return how many lines before the request is that begins most like this one, and how many bytes are the same."""
+        """Return how many lines before the request is that begins most like this one, and how many bytes they share."""
         back, head = 0, 0
         for index, earlier in enumerate(self._earlier, start=1):
             start = _shared_head(earlier, body)
