@@ -110,7 +110,7 @@ class _Call:
 
     @property
     def position(self) -> tuple[int, int]:
-        """Return turn and place in a conversation: retries change OpenClaw's prompt, but not how many replies it has."""
+        """Return turn and place in a conversation: retries change OpenClaw's prompt, but not the replies in it."""
         messages = self.facts.request.conversation.messages
         return self.exchange.turn, sum(message.role is Role.ASSISTANT for message in messages)
 

@@ -93,7 +93,7 @@ class OpenAIResponses:
             reply.error = error_in(event) or text_at(event, "message", "code") or reply.error
 
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
-        """Read a reply that is not streamed, or the summary at the end of one, whose parts count if none came before."""
+        """Read a reply that is not streamed, or the summary that ends one, whose parts count if none came before."""
         _read_names(body, reply)
         usage = object_at(body, "usage")
         if usage:
