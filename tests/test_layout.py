@@ -202,6 +202,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "yaml_nodes",
     ),
     "transcript": ("lines",),
+    "wire/protocols": ("values",),
 }
 
 

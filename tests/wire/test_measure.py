@@ -1,0 +1,120 @@
+"""What the exchanges of a trial measure."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from pinchbench.model import Usage
+from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
+from pinchbench.wire.measure import FailedCall, Gap, Measurements, measure
+from wire.exchanges import CHAT, exchange, sse
+
+
+def usage(tokens: int, cost: float | None = None) -> dict[str, object]:
+    said = {"prompt_tokens": 10, "completion_tokens": tokens, "prompt_tokens_details": {"cached_tokens": 4}}
+    return {"choices": [], "usage": said if cost is None else {**said, "cost": cost}}
+
+
+def call(
+    number: int,
+    *,
+    began_at: float,
+    first_s: float = 1.0,
+    last_s: float = 3.0,
+    ended_s: float = 4.0,
+    said: dict[str, object] | None = None,
+    replies: int = 0,
+    model: str = "m",
+    turn: int = 0,
+) -> Exchange:
+    """Build a complete call whose first and last content came then."""
+    messages = [{"role": "user", "content": "hi"}, *[{"role": "assistant", "content": "a"}] * replies]
+    piece = {"model": model, "choices": [{"delta": {"content": "a"}}]}
+    chunks = (
+        Chunk(at_s=first_s, data=sse(piece)),
+        Chunk(at_s=last_s, data=sse(piece)),
+        Chunk(at_s=ended_s, data=sse(*([said] if said else []), end="[DONE]")),
+    )
+    whole = exchange(CHAT, {"messages": messages}, chunks, number=number, turn=turn)
+    return replace(whole, began_at=began_at, ended_s=ended_s)
+
+
+def test_no_exchanges_measure_nothing() -> None:
+    assert measure([]) == Measurements()
+
+
+def test_tokens_and_cost_are_those_of_the_provider() -> None:
+    found = measure(
+        [call(1, began_at=0, said=usage(20, 0.5)), call(2, began_at=10, said=usage(30)), call(3, began_at=20)]
+    )
+
+    assert (found.calls, found.unreported, found.unpriced, found.cost_usd) == (3, 1, 1, 0.5)
+    assert found.usage == Usage(
+        requests=2, input_tokens=12, output_tokens=50, cache_read_tokens=8, total_tokens=70, cost_usd=0.5
+    )
+    assert measure([call(1, began_at=0, said=usage(20))]).cost_usd is None
+
+
+def test_times_to_the_first_token_leave_out_what_the_wire_held_back() -> None:
+    calls = [call(number, began_at=10.0 * number, first_s=number + 0.5) for number in range(1, 21)]
+    held = [replace(one, sent_s=0.5, queued_s=0.5) for one in calls]
+
+    found = measure(held)
+
+    assert (found.first_token_median_s, found.first_token_p95_s, found.queued_s) == (10.5, 19.0, 10.0)
+
+
+def test_output_speed_is_that_from_the_first_content_on() -> None:
+    at_once = call(2, began_at=10, first_s=1.0, last_s=1.0, said=usage(999))
+
+    assert measure([call(1, began_at=0, said=usage(20)), at_once]).output_tokens_per_s == 10.0
+    assert measure([at_once]).output_tokens_per_s is None
+
+
+def test_time_in_the_model_is_counted_once_where_calls_overlap() -> None:
+    calls = [call(1, began_at=0), call(2, began_at=2), call(3, began_at=10), replace(call(4, began_at=20), turn=1)]
+
+    found = measure(calls)
+
+    assert found.model_s == 6 + 4 + 4
+    assert found.gaps == (Gap(after=2, seconds=4.0),)  # what is between two turns is not the agent's time
+    assert found.gaps_s == 4.0
+
+
+def test_the_queue_of_the_wire_is_neither_in_the_model_nor_in_a_gap() -> None:
+    held = replace(call(2, began_at=5), sent_s=1.0, queued_s=1.0)
+
+    found = measure([call(1, began_at=0), held])
+
+    assert (found.model_s, found.gaps_s, found.queued_s) == (4 + 3, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_failed_calls_are_named_and_whether_they_were_retried(changed: bool) -> None:
+    limited = exchange(CHAT, {}, b'{"error": {"message": "slow down"}}', number=1, status=429, began_at=0)
+    again = {"messages": [{"role": "user", "content": "[Queued] hi"}]} if changed else {}
+    cut_off = exchange(CHAT, again, sse({"choices": []}), number=2, end=ExchangeEnd.CUT, began_at=5)
+    last = replace(
+        exchange(CHAT, {"messages": [{"role": "assistant"}]}, (), number=4, status=0, began_at=20),
+        end=ExchangeEnd.NOT_REACHED,
+        error="no route",
+        retried=(503,),
+    )
+
+    found = measure([last, call(3, began_at=10), cut_off, limited])
+
+    assert found.failed == (
+        FailedCall(number=1, turn=0, status=429, end=ExchangeEnd.COMPLETE, error="slow down", retried=True),
+        FailedCall(number=2, turn=0, status=200, end=ExchangeEnd.CUT, retried=True),
+        FailedCall(number=4, turn=0, status=0, end=ExchangeEnd.NOT_REACHED, error="no route"),
+    )
+    assert (found.calls, found.wire_retries, found.retries) == (4, (503,), 3)
+
+
+def test_models_that_answered_are_listed_once_and_other_requests_are_no_calls() -> None:
+    calls = [call(1, began_at=0, model="a"), call(2, began_at=5, model="b"), call(3, began_at=10, model="a")]
+
+    found = measure([*calls, exchange("/v1/models", b"", b"{}", number=4, began_at=12)])
+
+    assert (found.models, found.calls, found.other_requests) == (("a", "b"), 3, 1)
