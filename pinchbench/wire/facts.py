@@ -1,0 +1,131 @@
+"""What an exchange says, whatever its protocol (pure)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from pinchbench.wire.exchange import Chunk, ExchangeEnd
+from pinchbench.wire.protocols.content_encoding import Unreadable, decoded, encoding_of
+from pinchbench.wire.protocols.detect import protocol_of
+from pinchbench.wire.protocols.errors import error_in, error_text
+from pinchbench.wire.protocols.json_values import EMPTY, parse
+from pinchbench.wire.protocols.reply_builder import ReplyBuilder
+from pinchbench.wire.protocols.sse import events
+from pinchbench.wire.protocols.values import ExchangeFacts, ReplyFacts, RequestFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.protocols.content_encoding import Headers
+    from pinchbench.wire.protocols.detect import Protocol
+
+JSON_STARTS = (b"{", b"[")
+SSE_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf")
+SNIFFED_BYTES = 4096
+
+
+def facts_of(exchange: Exchange) -> ExchangeFacts:
+    """Return what an exchange says. Never raises: of a damaged body it returns what can be read."""
+    body = request_body(exchange.request, exchange.request_headers)
+    protocol = protocol_of(exchange.path, body)
+    if protocol is None:
+        return ExchangeFacts(reply=_plain_reply(exchange))
+    return ExchangeFacts(
+        protocol=protocol.name,
+        request=_read_request(protocol, exchange.path, body),
+        reply=_read_reply(protocol, exchange),
+    )
+
+
+def request_facts(path: str, body: bytes) -> RequestFacts:
+    """Return what a request asks for, given its path and its body without `Content-Encoding`."""
+    protocol = protocol_of(path, body)
+    return RequestFacts() if protocol is None else _read_request(protocol, path, body)
+
+
+def request_body(body: bytes, headers: Headers) -> bytes:
+    """Return the body of a request without its `Content-Encoding`; unchanged if that can not be read."""
+    try:
+        return b"".join(chunk.data for chunk in decoded([Chunk(at_s=0.0, data=body)], encoding_of(headers)))
+    except Unreadable:
+        return body
+
+
+def is_success(exchange: Exchange) -> bool:
+    """Return whether the provider accepted the request."""
+    return HTTPStatus.OK <= exchange.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _read_request(protocol: Protocol, path: str, body: bytes) -> RequestFacts:
+    value = parse(body)
+    return protocol.read_request(path, value if isinstance(value, dict) else EMPTY)
+
+
+def _plain_reply(exchange: Exchange) -> ReplyFacts:
+    is_complete = is_success(exchange) and exchange.end is ExchangeEnd.COMPLETE
+    return ReplyFacts(complete=is_complete, error=_failure(exchange))
+
+
+def _failure(exchange: Exchange) -> str:
+    """Return why there is no reply of a model; empty if the provider accepted the request."""
+    if not exchange.status:
+        return exchange.error or "no reply"
+    if is_success(exchange):
+        return ""
+    try:
+        chunks = decoded(exchange.chunks, encoding_of(exchange.reply_headers))
+    except Unreadable as problem:
+        return f"status {exchange.status}. {problem}"
+    return error_text(b"".join(chunk.data for chunk in chunks), exchange.status)
+
+
+def _read_reply(protocol: Protocol, exchange: Exchange) -> ReplyFacts:
+    failure = _failure(exchange)
+    if failure:
+        return ReplyFacts(error=failure)
+    try:
+        chunks = decoded(exchange.chunks, encoding_of(exchange.reply_headers))
+    except Unreadable as problem:
+        return ReplyFacts(error=str(problem))
+    reply = ReplyBuilder()
+    if _is_stream(exchange.reply_headers, chunks):
+        for event in events(chunks):
+            reply.at_s = event.at_s
+            _read_event(protocol, event.data, reply)
+        is_clean = exchange.end is ExchangeEnd.COMPLETE
+        reply.complete = reply.complete or protocol.is_ended(reply, closed_cleanly=is_clean)
+    else:
+        value = parse(b"".join(chunk.data for chunk in chunks))
+        # Gemini streams a list of chunks where it is not asked for events.
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict):
+                reply.error = error_in(part) or reply.error
+                protocol.read_whole(part, reply)
+    return reply.facts()
+
+
+def _read_event(protocol: Protocol, data: bytes, reply: ReplyBuilder) -> None:
+    if protocol.end_mark and data.strip() == protocol.end_mark:
+        reply.complete = True
+        return
+    value = parse(data)
+    if isinstance(value, dict):
+        reply.error = error_in(value) or reply.error
+        protocol.read_event(value, reply)
+
+
+def _is_stream(headers: Headers, chunks: Sequence[Chunk]) -> bool:
+    """Return whether a reply is events; its beginning decides, as some servers send a wrong content type."""
+    start, size = [], 0
+    for chunk in chunks:
+        start.append(chunk.data[:SNIFFED_BYTES])
+        size += len(chunk.data)
+        if size >= SNIFFED_BYTES:
+            break
+    begin = b"".join(start).lstrip()
+    if begin.startswith(JSON_STARTS):
+        return False
+    declared = any(name.lower() == "content-type" and "event-stream" in value for name, value in headers)
+    return declared or begin.startswith(SSE_STARTS)

@@ -1,0 +1,180 @@
+"""OpenAI's chat completions, which most other providers speak as well (pure)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinchbench.model import Usage
+from pinchbench.wire.protocols.json_values import (
+    Object,
+    amount_at,
+    canonical,
+    count_at,
+    digest_of,
+    ints_at,
+    json_text,
+    list_at,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+    writable,
+)
+from pinchbench.wire.protocols.values import (
+    Conversation,
+    Message,
+    ProtocolName,
+    RequestFacts,
+    Role,
+    TokenLogprob,
+    Tool,
+    ToolCall,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pinchbench.wire.protocols.reply_builder import ReplyBuilder
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "function": Role.TOOL}
+REASONING = ("reasoning_content", "reasoning", "reasoning_text")  # each provider has its own name
+
+
+class OpenAIChat:
+    """`POST …/chat/completions`. Its stream ends with `[DONE]`; usage comes in a chunk after the finish reason."""
+
+    name = ProtocolName.OPENAI_CHAT
+    end_mark = b"[DONE]"
+
+    def read_request(self, path: str, body: Object) -> RequestFacts:
+        """Read the body of a request."""
+        del path  # the body names the model
+        system, messages = split_system(map(_message, objects_at(body, "messages")))
+        tools = tuple(read_tool(object_at(one, "function")) for one in objects_at(body, "tools"))
+        conversation = Conversation(system=system, messages=messages, tools=tools)
+        return RequestFacts(model=text_at(body, "model"), conversation=conversation)
+
+    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
+        """Read one chunk of a streamed reply. A server that leaves out `[DONE]` has ended with its finish reason."""
+        self._read(event, "delta", reply)
+
+    def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
+        """Read a reply that is not streamed."""
+        self._read(body, "message", reply)
+        reply.complete = bool(reply.stop_reason)
+
+    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
+        """Return whether a stream without `[DONE]` is complete nevertheless, as some servers never send it."""
+        return closed_cleanly and bool(reply.stop_reason)
+
+    def _read(self, body: Object, content: str, reply: ReplyBuilder) -> None:
+        reply.name(model=text_at(body, "model"), response_id=text_at(body, "id"))
+        reply.prompt_token_ids = ints_at(body, "prompt_token_ids") or reply.prompt_token_ids
+        usage = object_at(body, "usage")
+        if usage:
+            reply.report_usage(_usage(usage), amount_at(usage, "cost"))
+        for choice in objects_at(body, "choices"):
+            if choice.get("index") in (0, None):
+                self._read_choice(choice, object_at(choice, content), reply)
+
+    def _read_choice(self, choice: Object, delta: Object, reply: ReplyBuilder) -> None:
+        reply.stop_reason = text_at(choice, "finish_reason") or reply.stop_reason
+        reply.add_reasoning(text_at(delta, *REASONING))
+        reply.add_text(text_of(delta.get("content")))
+        reply.add_text(text_at(delta, "refusal"))
+        for place, call in enumerate(objects_at(delta, "tool_calls")):
+            function = object_at(call, "function")
+            index = call.get("index")
+            reply.call(index if isinstance(index, int) else text_at(call, "id") or place).update(
+                call_id=text_at(call, "id"),
+                name=text_at(function, "name"),
+                arguments=json_text(function.get("arguments")),
+            )
+        reply.token_ids += ints_at(choice, "token_ids")
+        reply.logprobs += read_logprobs(list_at(object_at(choice, "logprobs"), "content"))
+
+
+def _usage(usage: Object) -> Usage:
+    details = object_at(usage, "prompt_tokens_details")
+    prompt, output = count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens")
+    cached = count_at(details, "cached_tokens") or count_at(usage, "prompt_cache_hit_tokens")
+    written = count_at(details, "cache_write_tokens")
+    return Usage(
+        requests=1,
+        input_tokens=max(0, prompt - cached - written),
+        output_tokens=output,
+        cache_read_tokens=cached,
+        cache_write_tokens=written,
+        total_tokens=count_at(usage, "total_tokens") or prompt + output,
+    )
+
+
+def _message(message: Object) -> Message:
+    role = text_at(message, "role")
+    calls = tuple(
+        ToolCall(
+            id=text_at(call, "id"),
+            name=text_at(object_at(call, "function"), "name"),
+            arguments=json_text(object_at(call, "function").get("arguments")),
+        )
+        for call in objects_at(message, "tool_calls")
+    )
+    known = Role.SYSTEM if role in SYSTEM_ROLES else ROLES.get(role)
+    return Message(
+        role=known or Role.OTHER,
+        text=text_of(message.get("content")) if known else json_text(message),
+        reasoning=text_at(message, *REASONING),
+        tool_calls=calls,
+        call_id=text_at(message, "tool_call_id"),
+        attachments=attachments_of(message.get("content")),
+    )
+
+
+def split_system(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
+    """Take the system messages from the beginning of a conversation."""
+    every = tuple(messages)
+    first = next((index for index, one in enumerate(every) if one.role is not Role.SYSTEM), len(every))
+    return "\n".join(one.text for one in every[:first]), every[first:]
+
+
+def read_tool(tool: Object, parameters: str = "parameters") -> Tool:
+    """Read a tool whose schema is at this key."""
+    return Tool(
+        name=text_at(tool, "name"),
+        description=text_at(tool, "description"),
+        parameters=canonical(json_text(tool.get(parameters))),
+    )
+
+
+def text_of(content: object) -> str:
+    """Return the text of a content that is a text or a list of parts, joined by newlines."""
+    if isinstance(content, str):
+        return writable(content)
+    parts = content if isinstance(content, list) else []
+    return "\n".join(filter(None, (_part_text(part) for part in parts)))
+
+
+def _part_text(part: object) -> str:
+    return writable(part) if isinstance(part, str) else text_at(part, "text", "refusal")
+
+
+def attachments_of(content: object) -> tuple[str, ...]:
+    """Return kind and digest of each part that has no text."""
+    parts = content if isinstance(content, list) else []
+    return tuple(attachment_of(part) for part in parts if isinstance(part, dict) and not _part_text(part))
+
+
+def attachment_of(part: Object) -> str:
+    """Return kind and digest of a part, whatever is said of caching it."""
+    said = {key: value for key, value in part.items() if key != "cache_control"}
+    return f"{text_at(part, 'type')} {digest_of(said)}".strip()
+
+
+def read_logprobs(tokens: list[object]) -> list[TokenLogprob]:
+    """Read tokens with their logarithmic probabilities, leaving out those without one."""
+    return [
+        TokenLogprob(token=text_at(one, "token"), logprob=logprob)
+        for one in tokens
+        if (logprob := number_at(one, "logprob")) is not None
+    ]

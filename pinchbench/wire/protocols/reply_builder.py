@@ -1,0 +1,122 @@
+"""A reply that is put together from events, in the order of their arrival."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pinchbench.wire.protocols.values import Message, ReplyFacts, Role, TokenLogprob, ToolCall
+
+if TYPE_CHECKING:
+    from pinchbench.model import Usage
+
+
+@dataclass(kw_only=True, slots=True)
+class CallBuilder:
+    """A tool call whose arguments come in pieces."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def update(self, *, call_id: str = "", name: str = "", arguments: str = "") -> None:
+        """Add a piece of the arguments; id and name count as first said, as some providers repeat them."""
+        self.id = self.id or call_id
+        self.name = self.name or name
+        if arguments:
+            self.arguments.append(arguments)
+
+
+class ReplyBuilder:
+    """Collects the parts of a reply; `facts` is up to date after each of them."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.model = ""
+        self.response_id = ""
+        self.stop_reason = ""
+        self.error = ""
+        self.usage: Usage | None = None
+        self.cost_usd: float | None = None
+        self.complete = False
+        self.at_s: float | None = None  # of the event that is being read; None: the reply is not streamed
+        self.token_ids: list[int] = []
+        self.prompt_token_ids: tuple[int, ...] = ()
+        self.logprobs: list[TokenLogprob] = []
+        self.attachments: list[str] = []
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: dict[object, CallBuilder] = {}
+        self._first_content_s: float | None = None
+        self._last_content_s: float | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of a message came."""
+        return not (self._text or self._reasoning or self._calls or self.attachments)
+
+    @property
+    def call_count(self) -> int:
+        """How many tool calls there are."""
+        return len(self._calls)
+
+    def add_text(self, text: str) -> None:
+        """Add a piece of the answer."""
+        if text:
+            self._text.append(text)
+            self._count_content()
+
+    def add_reasoning(self, text: str) -> None:
+        """Add a piece of the reasoning."""
+        if text:
+            self._reasoning.append(text)
+            self._count_content()
+
+    def call(self, key: object) -> CallBuilder:
+        """Return the tool call of this key, which is new the first time."""
+        self._count_content()
+        return self._calls.setdefault(key, CallBuilder())
+
+    def name(self, *, model: str, response_id: str) -> None:
+        """Take the names that a provider gives its reply; empty ones change nothing."""
+        self.model = model or self.model
+        self.response_id = response_id or self.response_id
+
+    def report_usage(self, usage: Usage | None, cost_usd: float | None = None) -> None:
+        """Take usage as it was reported last."""
+        if usage is not None:
+            self.cost_usd = cost_usd if cost_usd is not None else self.cost_usd
+            self.usage = replace(usage, cost_usd=self.cost_usd or 0.0)
+
+    def facts(self) -> ReplyFacts:
+        """Return what came so far."""
+        calls = tuple(
+            ToolCall(id=one.id, name=one.name, arguments="".join(one.arguments)) for one in self._calls.values()
+        )
+        message = Message(
+            role=Role.ASSISTANT,
+            text="".join(self._text),
+            reasoning="".join(self._reasoning),
+            tool_calls=calls,
+            attachments=tuple(self.attachments),
+        )
+        return ReplyFacts(
+            model=self.model,
+            response_id=self.response_id,
+            message=None if self.is_empty else message,
+            usage=self.usage,
+            cost_usd=self.cost_usd,
+            stop_reason=self.stop_reason,
+            first_content_s=self._first_content_s,
+            last_content_s=self._last_content_s,
+            complete=self.complete and not self.error,
+            error=self.error,
+            token_ids=tuple(self.token_ids),
+            prompt_token_ids=self.prompt_token_ids,
+            logprobs=tuple(self.logprobs),
+        )
+
+    def _count_content(self) -> None:
+        if self._first_content_s is None:
+            self._first_content_s = self.at_s
+        self._last_content_s = self.at_s

@@ -1,0 +1,128 @@
+"""Anthropic's messages: what requests and replies say."""
+
+from __future__ import annotations
+
+import json
+
+from pinchbench.model import Usage
+from pinchbench.wire.facts import facts_of
+from pinchbench.wire.protocols.values import Message, ProtocolName, Role, Tool, ToolCall
+from wire.exchanges import MESSAGES, cut, exchange, sse
+
+REQUEST = {
+    "model": "claude-9",
+    "system": [{"type": "text", "text": "be kind", "cache_control": {"type": "ephemeral"}}],
+    "messages": [
+        {"role": "user", "content": "hi"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "text", "text": "I read"},
+                {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"p": 1}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "text of it"}]},
+                {"type": "text", "text": "go on"},
+            ],
+        },
+    ],
+    "tools": [{"name": "read", "description": "Read", "input_schema": {}}, {"type": "web_search_20260101"}],
+}
+STREAM = sse(
+    {
+        "type": "message_start",
+        "message": {
+            "id": "msg_1",
+            "model": "claude-9-2026",
+            "usage": {
+                "input_tokens": 3,
+                "cache_read_input_tokens": 40,
+                "cache_creation_input_tokens": 5,
+                "output_tokens": 1,
+            },
+        },
+    },
+    {"type": "ping"},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "think"}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "s"}},
+    {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Grüße"}},
+    {
+        "type": "content_block_start",
+        "index": 2,
+        "content_block": {"type": "tool_use", "id": "t", "name": "x", "input": {}},
+    },
+    {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": '{"a"'}},
+    {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": ":1}"}},
+    {"type": "content_block_stop", "index": 2},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}},
+    {"type": "message_stop"},
+)
+REPLY = Message(
+    role=Role.ASSISTANT, text="Grüße", reasoning="think", tool_calls=(ToolCall(id="t", name="x", arguments='{"a":1}'),)
+)
+USAGE = Usage(requests=1, input_tokens=3, output_tokens=9, cache_read_tokens=40, cache_write_tokens=5, total_tokens=57)
+
+
+def test_the_blocks_of_a_request_become_messages() -> None:
+    facts = facts_of(exchange(MESSAGES, REQUEST))
+
+    said = facts.request.conversation
+    assert (facts.protocol, facts.request.model, said.system) == (ProtocolName.ANTHROPIC, "claude-9", "be kind")
+    assert said.tools == (
+        Tool(name="read", description="Read", parameters="{}"),
+        Tool(name="web_search_20260101"),
+    )
+    assert said.messages == (
+        Message(role=Role.USER, text="hi"),
+        Message(
+            role=Role.ASSISTANT,
+            text="I read",
+            reasoning="hm",
+            tool_calls=(ToolCall(id="toolu_1", name="read", arguments='{"p":1}'),),
+        ),
+        Message(role=Role.TOOL, text="text of it", call_id="toolu_1"),
+        Message(role=Role.USER, text="go on"),
+    )
+
+
+def test_a_stream_is_read_with_usage_from_its_beginning_and_its_end() -> None:
+    reply = facts_of(exchange(MESSAGES, REQUEST, cut(STREAM, 3))).reply
+
+    assert (reply.message, reply.usage, reply.complete) == (REPLY, USAGE, True)
+    assert (reply.model, reply.response_id, reply.stop_reason) == ("claude-9-2026", "msg_1", "tool_use")
+
+
+def test_a_call_without_arguments_is_an_empty_object_or_nothing() -> None:
+    body = {"content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}], "stop_reason": "tool_use"}
+
+    reply = facts_of(exchange(MESSAGES, REQUEST, json.dumps(body).encode(), reply_headers=())).reply
+
+    assert reply.message is not None
+    assert (reply.message.tool_calls[0].arguments, reply.complete, reply.usage) == ("{}", True, None)
+
+
+def test_an_error_within_a_stream_is_named() -> None:
+    begin = STREAM.partition(b'data: {"type": "message_delta"')[0]
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+
+    reply = facts_of(exchange(MESSAGES, REQUEST, begin + sse(error))).reply
+
+    assert (reply.error, reply.complete, reply.message) == ("overloaded_error: Overloaded", False, REPLY)
+
+
+def test_where_a_cache_begins_is_no_part_of_a_message() -> None:
+    image = {"type": "image", "source": {"data": "abc"}}
+    marked = {**image, "cache_control": {"type": "ephemeral"}}
+
+    one, other = (
+        facts_of(exchange(MESSAGES, {"messages": [{"role": "user", "content": [part]}]})) for part in (image, marked)
+    )
+
+    assert one == other
+    assert one.request.conversation.messages[0].attachments

@@ -1,0 +1,170 @@
+"""OpenAI's chat completions: what requests and replies say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pinchbench.model import Usage
+from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.facts import facts_of
+from pinchbench.wire.protocols.values import Message, Role, TokenLogprob, Tool, ToolCall
+from wire.exchanges import CHAT, cut, exchange, sse
+
+REQUEST = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "be kind"},
+        {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": {"url": "d"}}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "reasoning_content": "hm",
+            "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "read", "arguments": '{"p": 1}'}}],
+        },
+        {"role": "tool", "tool_call_id": "call_1", "content": "text of it"},
+    ],
+    "tools": [
+        {"type": "function", "function": {"name": "read", "description": "Read", "parameters": {"b": 1, "a": 2}}}
+    ],
+}
+
+
+def delta(content: object, finish: str | None = None) -> dict[str, object]:
+    return {"id": "x", "model": "m-2026", "choices": [{"index": 0, "delta": content, "finish_reason": finish}]}
+
+
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 7,
+    "total_tokens": 107,
+    "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 10},
+    "cost": 0.25,
+}
+STREAM = sse(
+    delta({"role": "assistant", "content": ""}),
+    delta({"reasoning": "think"}),
+    delta({"content": "Grüße "}),
+    delta({"content": "🦀"}),
+    delta({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "exec", "arguments": '{"a"'}}]}),
+    delta({"tool_calls": [{"index": 0, "function": {"arguments": ":1}"}}]}),
+    delta({}, "tool_calls"),
+    {"id": "x", "choices": [], "usage": USAGE},
+    end="[DONE]",
+)
+
+
+def test_a_request_is_read_with_its_tools_calls_and_results() -> None:
+    facts = facts_of(exchange(CHAT, REQUEST))
+
+    said = facts.request.conversation
+    assert (facts.request.model, said.system) == ("m", "be kind")
+    assert said.tools == (Tool(name="read", description="Read", parameters='{"a":2,"b":1}'),)
+    user, assistant, tool = said.messages
+    assert (user.role, user.text, len(user.attachments)) == (Role.USER, "hi", 1)
+    calls = (ToolCall(id="call_1", name="read", arguments='{"p": 1}'),)
+    assert assistant == Message(role=Role.ASSISTANT, reasoning="hm", tool_calls=calls)
+    assert tool == Message(role=Role.TOOL, text="text of it", call_id="call_1")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 100_000])
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+def test_a_stream_is_read_however_it_is_cut(size: int, newline: bytes) -> None:
+    stream = b": a comment\n\n" + STREAM
+
+    reply = facts_of(exchange(CHAT, REQUEST, cut(stream.replace(b"\n", newline), size))).reply
+
+    calls = (ToolCall(id="c", name="exec", arguments='{"a":1}'),)
+    assert reply.message == Message(role=Role.ASSISTANT, text="Grüße 🦀", reasoning="think", tool_calls=calls)
+    assert (reply.model, reply.response_id, reply.stop_reason, reply.complete) == ("m-2026", "x", "tool_calls", True)
+    assert reply.usage == Usage(
+        requests=1,
+        input_tokens=30,
+        output_tokens=7,
+        cache_read_tokens=60,
+        cache_write_tokens=10,
+        total_tokens=107,
+        cost_usd=0.25,
+    )
+    assert reply.cost_usd == 0.25
+
+
+def test_the_first_content_is_that_of_the_first_chunk_with_text() -> None:
+    role, text, end = (
+        sse(delta({"role": "assistant", "content": ""})),
+        sse(delta({"content": "a"})),
+        sse(end="[DONE]"),
+    )
+    chunks = [part for at, part in enumerate((role, text, end)) for part in cut(part, 10_000)]
+    timed = [type(chunk)(at_s=float(at), data=chunk.data) for at, chunk in enumerate(chunks)]
+
+    reply = facts_of(exchange(CHAT, REQUEST, timed)).reply
+
+    assert (reply.first_content_s, reply.last_content_s) == (1.0, 1.0)
+
+
+def test_a_reply_without_usage_has_none() -> None:
+    reply = facts_of(exchange(CHAT, REQUEST, sse(delta({"content": "a"}, "stop"), end="[DONE]"))).reply
+
+    assert (reply.usage, reply.cost_usd, reply.complete) == (None, None, True)
+
+
+@pytest.mark.parametrize(
+    ("stream", "end", "complete"),
+    [
+        (sse(delta({"content": "a"})), ExchangeEnd.CUT, False),
+        (sse(delta({"content": "a"})), ExchangeEnd.COMPLETE, False),
+        (sse(delta({"content": "a"}, "stop")), ExchangeEnd.CUT, False),
+        (sse(delta({"content": "a"}, "stop")), ExchangeEnd.COMPLETE, True),  # a server that sends no [DONE]
+        (sse(delta({"content": "a"}, "stop"), end="[DONE]")[:-2], ExchangeEnd.CLIENT_LEFT, True),
+        (sse(delta({"content": "a"}), {"error": {"message": "no"}}, end="[DONE]"), ExchangeEnd.COMPLETE, False),
+    ],
+)
+def test_a_reply_is_complete_by_its_end_mark(stream: bytes, end: ExchangeEnd, complete: bool) -> None:
+    reply = facts_of(exchange(CHAT, REQUEST, stream, end=end)).reply
+
+    assert reply.complete is complete
+    assert reply.message is not None
+    assert reply.message.text == "a"
+
+
+def test_a_plain_reply_keeps_token_ids_and_logprobs() -> None:
+    body = {
+        "id": "x",
+        "model": "m-2026",
+        "prompt_token_ids": [1, 2],
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "ab"},
+                "finish_reason": "stop",
+                "token_ids": [3, 4],
+                "logprobs": {"content": [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": "none"}]},
+            }
+        ],
+        "usage": {"prompt_tokens": 2, "completion_tokens": 2},
+    }
+
+    reply = facts_of(exchange(CHAT, REQUEST, json.dumps(body).encode(), reply_headers=())).reply
+
+    assert reply.message == Message(role=Role.ASSISTANT, text="ab")
+    assert (reply.prompt_token_ids, reply.token_ids) == ((1, 2), (3, 4))
+    assert reply.logprobs == (TokenLogprob(token="a", logprob=-0.5),)
+    assert reply.usage == Usage(requests=1, input_tokens=2, output_tokens=2, total_tokens=4)
+    assert (reply.complete, reply.first_content_s) == (True, None)
+
+
+def test_parallel_calls_that_come_interleaved_are_kept_apart() -> None:
+    def piece(index: int, arguments: str, **more: str) -> dict[str, object]:
+        return delta({"tool_calls": [{"index": index, **more, "function": {"name": "f", "arguments": arguments}}]})
+
+    stream = sse(piece(0, "1", id="a"), piece(1, "3", id="b"), piece(0, "2"), piece(1, "4"), end="[DONE]")
+
+    reply = facts_of(exchange(CHAT, REQUEST, stream)).reply
+
+    assert reply.message is not None
+    assert [(call.id, call.name, call.arguments) for call in reply.message.tool_calls] == [
+        ("a", "f", "12"),
+        ("b", "f", "34"),
+    ]
