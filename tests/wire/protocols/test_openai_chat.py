@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pinchbench.model import Usage
-from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange import Chunk, ExchangeEnd
 from pinchbench.wire.facts import facts_of
 from pinchbench.wire.protocols.values import Message, Role, TokenLogprob, Tool, ToolCall
 from wire.exchanges import CHAT, cut, exchange, sse
@@ -91,13 +91,12 @@ def test_a_stream_is_read_however_it_is_cut(size: int, newline: bytes) -> None:
 
 
 def test_the_first_content_is_that_of_the_first_chunk_with_text() -> None:
-    role, text, end = (
+    parts = (
         sse(delta({"role": "assistant", "content": ""})),
         sse(delta({"content": "a"})),
-        sse(end="[DONE]"),
+        sse(delta({}, "stop"), end="[DONE]"),
     )
-    chunks = [part for at, part in enumerate((role, text, end)) for part in cut(part, 10_000)]
-    timed = [type(chunk)(at_s=float(at), data=chunk.data) for at, chunk in enumerate(chunks)]
+    timed = [Chunk(at_s=float(at), data=part) for at, part in enumerate(parts)]
 
     reply = facts_of(exchange(CHAT, REQUEST, timed)).reply
 
