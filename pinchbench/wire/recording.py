@@ -1,0 +1,341 @@
+"""The recording of a trial's exchanges, `wire.jsonl.zst`: one line an exchange, one zstd frame a line."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+import zstandard
+
+from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
+from pinchbench.wire.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+FORMAT = 1
+LEVEL = 3  # 9 made recordings of real trials 5 % smaller and took 5 times as long
+# Earlier requests of a trial with which the next is compared: conversations of subagents and recaps come in between.
+EARLIER_REQUESTS = 8
+EARLIER_BYTES = 16 * 1024 * 1024  # of them all, in the writer
+SHORTEST_SHARED_BYTES = 64  # a shorter beginning and end in common is not worth a reference
+READ_BYTES = 1024  # so little at a time that a damaged file can not expand to more than some 32 MB before it is noticed
+MAX_LINE_BYTES = 512 * 1024 * 1024  # of one exchange, decompressed
+MICROSECONDS = 1_000_000
+
+
+class _Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A body: `text` if it is UTF-8, else `base64`.
+
+    If `back` is not 0, it stands between the first `head` and the last `tail` bytes of the request of so many lines
+    before.
+    """
+
+    text: str = ""
+    base64: bytes = b""
+    back: int = 0
+    head: int = 0
+    tail: int = 0
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An exchange as it is written. `sizes` are those of its chunks, and `gaps_us` the microseconds before each."""
+
+    format: int = FORMAT
+    number: int
+    began_at: float
+    turn: int = 0
+    provider: str
+    method: str
+    path: str
+    request_headers: tuple[tuple[str, str], ...] = ()
+    request: _Body = _Body()
+    sent_s: float = 0.0
+    queued_s: float = 0.0
+    status: int = 0
+    reply_headers: tuple[tuple[str, str], ...] = ()
+    reply: _Body = _Body()
+    sizes: tuple[int, ...] = ()
+    gaps_us: tuple[int, ...] = ()
+    ended_s: float = 0.0
+    end: ExchangeEnd = ExchangeEnd.COMPLETE
+    error: str = ""
+    retried: tuple[int, ...] = ()
+
+
+# What a line and an exchange have in common.
+SAME = tuple(name for name in _Line.__struct_fields__ if name in Exchange.__struct_fields__ and name != "request")
+
+
+class RecordingWriter:
+    """Appends exchanges to a recording. What was appended is read back even if the process is killed then.
+
+    Memory is bounded: the last requests are kept, at most `EARLIER_BYTES` beside the last. Not thread-safe. Blocks
+    for the compression and one write per exchange.
+    """
+
+    def __init__(self, path: Path, secrets: Collection[str] = ()) -> None:
+        """Open a recording, or make a new one in a folder that exists.
+
+        A line that the death of its writer has torn is removed.
+
+        Args:
+            path: The file.
+            secrets: What is masked in every exchange, as in `redact`.
+
+        Raises:
+            OSError: The file can not be opened.
+        """
+        self._path = path
+        self._secrets = frozenset(secrets)
+        self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self._earlier: deque[bytes] = deque(maxlen=EARLIER_REQUESTS)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            self._size_bytes = _whole_bytes(self._file)
+            os.ftruncate(self._file, self._size_bytes)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def append(self, exchange: Exchange) -> Exchange:
+        """Write an exchange and return it as it was written: redacted, and its chunks timed in whole microseconds.
+
+        Raises:
+            OSError: It could not be written. The recording is as before, and may be appended to again.
+        """
+        clean = redact(exchange, self._secrets)
+        gaps_us = _gaps_us(clean)
+        line = _Line(
+            **{name: getattr(clean, name) for name in SAME},
+            request=self._difference(clean.request),
+            reply=_body(clean.reply),
+            sizes=tuple(len(chunk.data) for chunk in clean.chunks),
+            gaps_us=gaps_us,
+        )
+        self._write(self._compressor.compress(msgspec.json.encode(line) + b"\n"))
+        self._remember(clean.request)
+        return msgspec.structs.replace(clean, chunks=_chunks(clean.reply, line))
+
+    def close(self) -> None:
+        """Flush the recording to the disk and close it."""
+        try:
+            os.fsync(self._file)
+        finally:
+            os.close(self._file)
+
+    def __enter__(self) -> Self:
+        """Return the writer."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _write(self, frame: bytes) -> None:
+        rest = memoryview(frame)
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError:
+            # On a full disk a piece of it may be written, after which nothing more could be read.
+            os.ftruncate(self._file, self._size_bytes)
+            raise
+        self._size_bytes += len(frame)
+
+    def _difference(self, body: bytes) -> _Body:
+        back, head, tail = 0, 0, 0
+        for index, earlier in enumerate(self._earlier, start=1):
+            start, end = _shared(earlier, body)
+            if start + end > head + tail:
+                back, head, tail = index, start, end
+        if head + tail < SHORTEST_SHARED_BYTES:
+            return _body(body)
+        middle = _body(body[head : len(body) - tail])
+        return msgspec.structs.replace(middle, back=back, head=head, tail=tail)
+
+    def _remember(self, body: bytes) -> None:
+        """Keep a request; the latest is the first."""
+        self._earlier.appendleft(body)
+        while len(self._earlier) > 1 and sum(map(len, self._earlier)) > EARLIER_BYTES:
+            self._earlier.pop()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    """What was read. `problem` says why it is not the whole recording; empty if it is."""
+
+    exchanges: tuple[Exchange, ...]
+    problem: str = ""
+
+
+class RecordingReader:
+    """Iterates over a recording. Memory is bounded by one exchange and the requests that it may repeat.
+
+    Attributes:
+        problem: why the iteration ended before the end of the file; empty if it did not.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Take the path of a recording."""
+        self._path = path
+        self.problem = ""
+
+    def __iter__(self) -> Iterator[Exchange]:
+        """Yield the exchanges in the order in which they ended.
+
+        Raises:
+            OSError: The file can not be read.
+        """
+        self.problem = ""
+        earlier: deque[bytes] = deque(maxlen=EARLIER_REQUESTS)
+        read = 0
+        try:
+            with self._path.open("rb") as file:
+                for line, _ in _lines(file.fileno()):
+                    exchange = _exchange(msgspec.json.decode(line, type=_Line), earlier)
+                    earlier.appendleft(exchange.request)
+                    yield exchange
+                    read += 1
+        except EOFError:
+            self.problem = f"{self._path}: exchange {read + 1} is cut off, as its writer ended meanwhile"
+        except (zstandard.ZstdError, ValueError, IndexError) as error:
+            self.problem = f"{self._path}: damaged after {read} exchanges, so that the others are lost: {error}"
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a whole recording.
+
+    Raises:
+        OSError: The file can not be read.
+    """
+    reader = RecordingReader(path)
+    exchanges = tuple(reader)
+    return Recording(exchanges=exchanges, problem=reader.problem)
+
+
+def _whole_bytes(file: int) -> int:
+    """Return the size of a recording without a torn last line. What is damaged before that stays."""
+    size = 0
+    try:
+        for _, size in _lines(file):  # noqa: B007 - where the last whole line ends
+            pass
+    except EOFError:
+        return size
+    except (zstandard.ZstdError, ValueError):
+        return os.fstat(file).st_size
+    return size
+
+
+def _lines(file: int) -> Iterator[tuple[bytes, int]]:
+    """Yield each decompressed line, and where its frame ends in the file.
+
+    Raises:
+        EOFError: The last frame is not complete.
+        ValueError: A line is longer than `MAX_LINE_BYTES`.
+        zstandard.ZstdError: A frame is damaged.
+    """
+    decompressor = zstandard.ZstdDecompressor()
+    frame = decompressor.decompressobj()
+    pieces: list[bytes] = []
+    at = size = begun = 0
+    while data := os.pread(file, READ_BYTES, at):
+        at += len(data)
+        while data:
+            begun += len(data)
+            pieces.append(frame.decompress(data))
+            size += len(pieces[-1])
+            if size > MAX_LINE_BYTES:
+                raise ValueError(f"a line has more than {MAX_LINE_BYTES} bytes")
+            data = frame.unused_data
+            if frame.eof:
+                yield b"".join(pieces), at - len(data)
+                frame, pieces, size, begun = decompressor.decompressobj(), [], 0, 0
+    if begun:
+        raise EOFError
+
+
+def _body(data: bytes) -> _Body:
+    try:
+        return _Body(text=data.decode())
+    except UnicodeDecodeError:
+        return _Body(base64=data)
+
+
+def _data(body: _Body) -> bytes:
+    return body.base64 or body.text.encode()
+
+
+def _exchange(line: _Line, earlier: deque[bytes]) -> Exchange:
+    request = _data(line.request)
+    if line.request.back:
+        base, head, tail = earlier[line.request.back - 1], line.request.head, line.request.tail
+        if not (head >= 0 and tail >= 0 and head + tail <= len(base)):
+            raise ValueError("a request repeats more of an earlier one than there is")
+        request = base[:head] + request + base[len(base) - tail :]
+    return Exchange(
+        **{name: getattr(line, name) for name in SAME},
+        request=request,
+        chunks=_chunks(_data(line.reply), line),
+    )
+
+
+def _chunks(reply: bytes, line: _Line) -> tuple[Chunk, ...]:
+    ends = accumulate(line.sizes, initial=0)
+    times = accumulate(line.gaps_us)
+    return tuple(
+        Chunk(at_s=at_us / MICROSECONDS, data=reply[start:end])
+        for (start, end), at_us in zip(pairwise(ends), times, strict=True)
+    )
+
+
+def _gaps_us(exchange: Exchange) -> tuple[int, ...]:
+    at_us = [round(chunk.at_s * MICROSECONDS) for chunk in exchange.chunks]
+    return tuple(after - before for before, after in pairwise([0, *at_us]))
+
+
+def _shared(earlier: bytes, body: bytes) -> tuple[int, int]:
+    """Return how many bytes two bodies share at their beginning and at their end, in whole characters."""
+    head = _shared_head(earlier, body)
+    most = min(len(earlier), len(body)) - head
+    tail = _shared_tail(earlier, body, most)
+    while 0 < head < len(body) and _is_within_character(body[head]):
+        head -= 1
+    while tail and _is_within_character(body[len(body) - tail]):
+        tail -= 1
+    return head, tail
+
+
+def _is_within_character(byte: int) -> bool:
+    return byte & 0xC0 == 0x80  # noqa: PLR2004 - UTF-8's mark of a byte that continues a character
+
+
+def _shared_head(one: bytes, other: bytes) -> int:
+    """Bisect: comparing slices is as fast as copying memory, where a loop over bytes takes a thousand times as long."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _shared_tail(one: bytes, other: bytes, most: int) -> int:
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

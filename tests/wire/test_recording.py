@@ -1,0 +1,237 @@
+"""Recordings: what is written is read back, whatever ends their writer, and they are small."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from pinchbench.wire import recording
+from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
+from pinchbench.wire.recording import Recording, RecordingReader, RecordingWriter, read_recording
+from wire.exchanges import CHAT, cut, exchange, sse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+SECRET = "sk-live-0123456789abcdef"
+TEXTS = st.text(max_size=20)
+SECONDS = st.integers(0, 10**10).map(lambda count: count / 1_000_000)
+# Bodies that begin and end alike, cut within characters too, as the requests of a conversation do.
+BODIES = st.one_of(
+    st.binary(max_size=60),
+    st.builds(
+        lambda head, middle, tail: "ä".encode() * head + middle + "🦀".encode() * tail,
+        st.integers(0, 60),
+        st.binary(max_size=5) | st.text(max_size=5).map(str.encode),
+        st.integers(0, 60),
+    ),
+)
+HEADERS = st.lists(st.tuples(st.sampled_from(["a", "traceparent", "retry-after"]), TEXTS), max_size=3).map(tuple)
+EXCHANGES = st.builds(
+    Exchange,
+    number=st.integers(1, 1000),
+    began_at=st.floats(0, 4e9),
+    turn=st.integers(0, 9),
+    provider=TEXTS,
+    method=st.sampled_from(["POST", "GET"]),
+    path=st.sampled_from([CHAT, "/", "/ü\0"]),
+    request_headers=HEADERS,
+    request=BODIES,
+    sent_s=SECONDS,
+    queued_s=SECONDS,
+    status=st.integers(0, 599),
+    reply_headers=HEADERS,
+    chunks=st.lists(st.builds(Chunk, at_s=SECONDS, data=BODIES), max_size=4).map(tuple),
+    ended_s=SECONDS,
+    end=st.sampled_from(ExchangeEnd),
+    error=TEXTS,
+    retried=st.lists(st.integers(100, 599), max_size=3).map(tuple),
+)
+
+
+def record(path: Path, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
+    with RecordingWriter(path) as writer:
+        return tuple(map(writer.append, exchanges))
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(exchanges=st.lists(EXCHANGES, max_size=12))
+def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, exchanges: list[Exchange]) -> None:
+    path = tmp_path_factory.mktemp("wire") / "wire.jsonl.zst"
+
+    assert record(path, exchanges) == tuple(exchanges)
+    assert read_recording(path) == Recording(exchanges=tuple(exchanges))
+
+
+def conversation(turns: int, *, said: str = "Please read the file and tell me what is in it. ") -> list[Exchange]:
+    """Build a conversation that grows by a call and its result each time, after which a note follows."""
+    rng = random.Random(1)
+    messages: list[object] = [{"role": "system", "content": said * 200}, {"role": "user", "content": said}]
+    exchanges = []
+    for number in range(1, turns + 1):
+        note = {"role": "user", "content": "Active sessions: none"}
+        request = {"model": "m", "messages": [*messages, note], "stream": True, "tools": [{"name": "read"}] * 50}
+        words = [f"{rng.randrange(16**8):08x} " for _ in range(40)]
+        reply = sse(*({"choices": [{"delta": {"content": word}}]} for word in words), end="[DONE]")
+        exchanges.append(exchange(CHAT, request, cut(reply, 100), number=number))
+        messages += [{"role": "assistant", "content": "".join(words)}, {"role": "tool", "content": words[0] * 9}]
+    return exchanges
+
+
+@pytest.mark.parametrize("interleaved", [1, 3])
+def test_conversations_are_compressed_against_themselves(tmp_path: Path, interleaved: int) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    alone = conversation(40)
+    record(path, [one for one in alone for _ in range(interleaved)])
+
+    whole = sum(len(one.request) for one in alone)
+    replies = sum(len(one.reply) for one in alone)
+    assert path.stat().st_size < interleaved * (whole + replies) / 15
+    assert [one.number for one in RecordingReader(path)] == [one.number for one in alone for _ in range(interleaved)]
+
+
+def test_each_line_is_json_that_other_tools_read(tmp_path: Path) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    record(path, conversation(3))
+
+    with path.open("rb") as file:
+        text = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read()
+
+    lines = [json.loads(line) for line in text.split(b"\n")[:-1]]
+    assert [line["number"] for line in lines] == [1, 2, 3]
+    assert json.loads(lines[0]["request"]["text"])["model"] == "m"
+    assert lines[2]["request"]["back"] == 1
+
+
+def test_a_cut_anywhere_loses_one_exchange_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    whole = conversation(3)
+    record(path, whole[:2])
+    before = path.stat().st_size
+    with RecordingWriter(path) as writer:
+        writer.append(whole[2])
+    data = path.read_bytes()
+
+    for size in (before + 1, before + 5, before + 30, len(data) - 1):
+        path.write_bytes(data[:size])
+        torn = read_recording(path)
+        assert torn.exchanges == tuple(whole[:2])
+        assert "exchange 3 is cut off" in torn.problem
+
+
+def test_after_a_cut_a_new_writer_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    whole = conversation(4)
+    record(path, whole[:3])
+    path.write_bytes(path.read_bytes()[:-3])
+
+    record(path, whole[3:])
+
+    assert read_recording(path) == Recording(exchanges=(*whole[:2], whole[3]))
+
+
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.9])
+def test_a_changed_byte_ends_the_reading_with_a_problem(tmp_path: Path, at: float) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    whole = conversation(6)
+    record(path, whole)
+    data = bytearray(path.read_bytes())
+    data[int(at * len(data))] ^= 0x55
+    path.write_bytes(data)
+
+    read = read_recording(path)
+
+    assert read.problem
+    assert read.exchanges == tuple(whole[: len(read.exchanges)])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{}\n",
+        b"not JSON\n",
+        b'{"number":1,"began_at":0,"provider":"p","method":"POST","path":"/","request":{"back":9}}\n',
+        b'{"number":1,"began_at":0,"provider":"p","method":"POST","path":"/","sizes":[1,2],"gaps_us":[1]}\n',
+    ],
+)
+def test_a_line_that_is_no_exchange_is_a_problem(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    path.write_bytes(zstandard.ZstdCompressor().compress(line))
+
+    assert "damaged after 0 exchanges" in read_recording(path).problem
+
+
+def test_a_line_that_expands_beyond_all_bounds_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "MAX_LINE_BYTES", 10_000)
+    path = tmp_path / "wire.jsonl.zst"
+    path.write_bytes(zstandard.ZstdCompressor().compress(b"a" * 100_000))
+
+    assert "more than 10000 bytes" in read_recording(path).problem
+
+
+def test_an_empty_recording_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    record(path, [])
+
+    assert read_recording(path) == Recording(exchanges=())
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_secrets_are_masked_before_requests_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    whole = conversation(3, said=f"The key is {SECRET}. ")
+    with RecordingWriter(path, [SECRET]) as writer:
+        written = tuple(map(writer.append, whole))
+
+    masked = tuple(replace(one, request=one.request.replace(SECRET.encode(), b"*" * len(SECRET))) for one in whole)
+    assert written == masked
+    assert read_recording(path).exchanges == masked
+
+
+def write_a_piece_until_the_disk_is_full() -> Callable[[int, bytes], int]:
+    write_really = os.write
+    written: list[int] = []
+
+    def write(file: int, data: bytes) -> int:
+        if written:
+            raise OSError(28, "No space left on device")
+        written.append(write_really(file, data[:10]))
+        return 10
+
+    return write
+
+
+def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "wire.jsonl.zst"
+    whole = conversation(3)
+
+    with RecordingWriter(path) as writer:
+        writer.append(whole[0])
+        with monkeypatch.context() as patch:
+            patch.setattr("os.write", write_a_piece_until_the_disk_is_full())
+            with pytest.raises(OSError, match="No space left"):
+                writer.append(whole[1])
+        writer.append(whole[2])
+
+    assert read_recording(path) == Recording(exchanges=(whole[0], whole[2]))
+
+
+def test_the_memory_for_earlier_requests_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "EARLIER_BYTES", 1000)
+    path = tmp_path / "wire.jsonl.zst"
+    whole = [exchange(CHAT, b"a" * 600, number=number) for number in range(1, 30)]
+    with RecordingWriter(path) as writer:
+        for one in whole:
+            writer.append(one)
+            assert sum(map(len, writer._earlier)) <= 1000
+
+    assert read_recording(path).exchanges == tuple(whole)
