@@ -1,0 +1,137 @@
+"""Texts without what differs between two runs of the same trial by its nature (pure)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_KEPT_TEXTS = 10_000  # normalised once each: every request of a conversation repeats those before
+ONE_DAY = timedelta(days=1)
+UNIX_SECONDS_DIGITS = 10
+# What varies, as measured between two homes, two isolations and two days; times also in what commands print.
+VARYING = re.compile(
+    r"""
+      (?P<time>
+        \[?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\ )?(?P<iso>\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?
+          (?:\ ?(?:Z\b|UTC|GMT|[+-]\d\d:?\d\d))?\]?
+      )
+    | (?P<mail_time>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\ \d\d?\ [A-Z][a-z]{2}\ \d{4}\ \d\d:\d\d:\d\d(?:\ (?:GMT|[+-]\d{4}))?)
+    | (?P<file_time>\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\ [\ \d]\d\ \d\d:\d\d(?::\d\d)?\b)
+    | (?P<unix_time>(?<![\d.])1\d{9}(?:\d{3})?(?:\.\d+)?(?!\d))
+    | (?P<day>(?<![\d-])\d{4}-\d\d-\d\d(?![\d-]))
+    | (?P<traceparent>\b[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}\b)
+    | (?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)
+    | (?P<port>(?:(?<=\b127\.0\.0\.1:)|(?<=\blocalhost:))\d{2,5}\b)
+    | (?P<duration>(?<![\w.])\d+(?:\.\d+)?\ ?(?:ms|µs|s|sec|seconds)\b|(?<!\w)\d+m\d+\.\d+s\b)
+    | (?P<pid>(?<=\bpid[ =:])\d+\b)
+    """,
+    re.VERBOSE,
+)
+# The line in which OpenClaw tells the agent who and where it is. Node's and the model's names stay.
+RUNTIME = re.compile(r"^Runtime: .*$", re.MULTILINE)
+RUNTIME_FIELD = re.compile(r"\b(agent|session|sessionId|host|os|repo)=[^|\n]*(?= \||$)")
+RUNTIME_NAME = re.compile(r"\bname=[^|\n]* \| ")  # only of an agent whose id is not its name
+SESSION = re.compile(r"\bagent:[\w.-]+:[\w.:@-]+")  # the key of a session
+WORKSPACE = re.compile(r"^Working directory: (/[^\n]*?[^/\n])/*$", re.MULTILINE)
+HOME = re.compile(r"(?:/[^\s/<>\"'`]+)*/\.homes/[\w.@-]+")  # where the runner puts the homes of slots
+
+
+def workspace_of(system: str) -> str:
+    """Return the workspace that a system prompt names; empty if it names none."""
+    found = WORKSPACE.search(system)
+    return found[1] if found else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Normaliser:
+    """Normalises the texts of requests.
+
+    Attributes:
+        places: paths and other words that differ, with what stands for each. The longest counts first.
+        today: the day of the requests: times and dates at most a day away depend on it, others are part of the text.
+    """
+
+    places: Mapping[str, str] = field(default_factory=dict)
+    today: date
+    _texts: dict[str, str] = field(default_factory=dict)
+
+    def text(self, text: str) -> str:
+        """Return a text without what varies. Texts that were normalised before cost nothing."""
+        known = self._texts.get(text)
+        if known is None:
+            known = self._normalised(text)
+            if len(self._texts) >= MAX_KEPT_TEXTS:
+                self._texts.clear()
+            self._texts[text] = known
+        return known
+
+    def _normalised(self, text: str) -> str:
+        if self.places:
+            text = _any_of(tuple(self.places)).sub(lambda found: self.places[found[0]], text)
+        text = HOME.sub("<home>", text)
+        text = RUNTIME.sub(_runtime, text)
+        text = SESSION.sub("<session>", text)
+        return VARYING.sub(self._stand_in, text)
+
+    def _stand_in(self, found: re.Match[str]) -> str:
+        text = found[0]
+        match found.lastgroup:
+            case "time":
+                return "<time>" if self._is_near(_iso_day(found["iso"])) else text
+            case "mail_time":
+                return "<time>" if self._is_near(_mail_day(text)) else text
+            case "unix_time":
+                return "<time>" if self._is_near(_unix_day(text)) else text
+            case "day":
+                return "<day>" if self._is_near(_iso_day(text)) else text
+            case other:
+                return f"<{other}>"
+
+    def _is_near(self, day: date | None) -> bool:
+        return day is not None and abs(day - self.today) <= ONE_DAY
+
+
+def _iso_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _mail_day(text: str) -> date | None:
+    try:
+        return parsedate_to_datetime(text).date()
+    except ValueError:
+        return None
+
+
+def _unix_day(text: str) -> date:
+    whole = text.partition(".")[0]
+    return day_of(int(whole) / (1000 if len(whole) > UNIX_SECONDS_DIGITS else 1))
+
+
+@lru_cache(maxsize=16)
+def _any_of(places: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what finds whole paths: `/a/task_1` is not found in `/a/task_10` nor in `/b/a/task_1`."""
+    paths = "|".join(map(re.escape, sorted(filter(None, places), key=len, reverse=True)))
+    # in JSON a path may follow the escape of a newline or a tab
+    return re.compile(rf"(?:(?<![\w.-])|(?<=\\[nrt]))(?:{paths})(?![\w@-])")
+
+
+def day_of(at: float) -> date:
+    """Return the day in UTC of a Unix time in seconds; the first one if it is no time."""
+    try:
+        return datetime.fromtimestamp(at, UTC).date()
+    except (ValueError, OverflowError, OSError):
+        return date.min
+
+
+def _runtime(line: re.Match[str]) -> str:
+    return RUNTIME_FIELD.sub(r"\1=…", RUNTIME_NAME.sub("", line[0]))
