@@ -233,7 +233,10 @@ def test_requests_of_no_protocol_match_by_path_and_body() -> None:
 
     assert number(match(replay, b"x", path="/v1/embeddings")) == 2
     assert number(match(replay, b"", path="/v1/models?a=2")) == 1
-    assert diverged(match(replay, b"y", path="/v1/embeddings")).recorded is None
+    found = diverged(match(replay, b"y", path="/v1/embeddings"))
+    assert found.recorded is not None
+    assert (found.recorded.number, found.diff) == (2, "@@ -2,2 +2,2 @@\n /v1/embeddings\n-x\n+y")
+    assert diverged(match(replay, b"y", path="/v1/else")).recorded is None
 
 
 @pytest.mark.parametrize("body", [b"", b"[", b"\xff\0", b"[" * 10_000, b'{"messages":{"a":1}}', b'{"messages":[1]}'])
