@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, assert_never
 import anyio
 import msgspec
 from anyio import (
-    CancelScope,
     create_memory_object_stream,
     create_task_group,
     create_tcp_listener,
@@ -72,9 +71,8 @@ async def serve_wire(control: socket.socket, open_recorder: Callable[[Path, tupl
             return
         try:
             await _Server(stream, lines, first, open_recorder).run()
-        except (OSError, ValueError) as error:
-            with CancelScope(shield=True):
-                await stream.send(encode(Failed(reason=str(error))))
+        except* (OSError, ValueError) as errors:
+            await stream.send(encode(Failed(reason=_first_message(errors))))
 
 
 class _Server:
@@ -167,6 +165,13 @@ class _Server:
                 for token in proxy.tokens:
                     group.start_soon(partial(proxy.release, token))
         await proxy.close()
+
+
+def _first_message(errors: BaseExceptionGroup[OSError | ValueError]) -> str:
+    first: BaseException = errors
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return str(first)
 
 
 async def _release(proxy: Proxy, token: str, send: MemoryObjectSendStream[Report]) -> None:

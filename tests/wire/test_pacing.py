@@ -14,7 +14,7 @@ from anyio import create_task_group
 from pinchbench.wire.pacing import DECREASE, INCREASE, Pacer, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
 
     from pinchbench.wire.pacing import Pace
 
@@ -142,7 +142,7 @@ async def test_a_smaller_window_is_reported_once() -> None:
     for permit in permits[:3]:
         permit.refuse(None)
         pacer.release()
-    assert [(pace.window, pace.in_flight) for pace in told] == [(8, 10)]
+    assert [(pace.window, pace.in_flight) for pace in told] == [(9, 10)]
 
 
 LASTS_S = 1800.0
@@ -213,7 +213,7 @@ async def _paced_by_trial(name: str, provider: Provider, pacer: Pacer) -> None:
                 await anyio.sleep(TOOLS_S)
 
 
-async def _run(trial: Callable[[str, Provider, Pacer], Awaitable[None]]) -> Provider:
+async def _run(trial: Callable[[str, Provider, Pacer], Coroutine[None, None, None]]) -> Provider:
     provider, pacer = Provider(), Pacer()
     with anyio.move_on_after(LASTS_S):
         async with create_task_group() as group:
