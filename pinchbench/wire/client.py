@@ -270,7 +270,8 @@ async def run_wire(configure: Configure, *, observe: Observer) -> AsyncGenerator
             raise WireError(f"The wire's proxy did not start within {READY_LIMIT_S:.0f} s. Run it again.") from error
         finally:
             ours.close()
-            await _end(process)
+            with move_on_after(3 * END_LIMIT_S, shield=True):
+                await _end(process)
             (folder / "wire.sock").unlink(missing_ok=True)
 
 
@@ -289,13 +290,11 @@ def _start(theirs: socket.socket, log: IO[bytes]) -> subprocess.Popen[bytes]:
 
 async def _end(process: subprocess.Popen[bytes]) -> None:
     """Wait until the process has exited; kill it if it does not."""
-    with CancelScope(shield=True):
-        try:
-            await to_thread.run_sync(process.wait, END_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            with move_on_after(END_LIMIT_S):
-                await to_thread.run_sync(process.wait, abandon_on_cancel=True)
+    try:
+        await to_thread.run_sync(process.wait, END_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        await to_thread.run_sync(process.wait, abandon_on_cancel=True)
 
 
 def _tail(log: Path) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import h11
-from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, connect_tcp, fail_after
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, connect_tcp, fail_after, move_on_after
 from anyio.abc import SocketAttribute
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ CONNECT_LIMIT_S = 10.0  # as Node's own, after which OpenClaw would give up too
 # Shorter than servers keep idle connections: a request must not meet one that its server is just closing.
 IDLE_LIMIT_S = 4.0
 MAX_IDLE = 64
+CLOSE_LIMIT_S = 5.0  # nothing is waited for but the event loop
 
 LOST = (BrokenResourceError, ClosedResourceError, EndOfStream, ssl.SSLError)
 WITHOUT_BODY = frozenset({204, 304})
@@ -252,7 +253,8 @@ class ConnectionPool:
         try:
             yield connection
         finally:
-            await self._give_back(connection)
+            with move_on_after(CLOSE_LIMIT_S, shield=True):
+                await self._give_back(connection)
 
     async def _take(self, *, fresh: bool) -> Outbound:
         now = anyio.current_time()

@@ -168,7 +168,7 @@ class Proxy:
             await upstream.pool.close()
 
     async def _write(self, lease: TrialLease, drafts: MemoryObjectReceiveStream[Draft]) -> None:
-        with drafts:
+        with drafts, lease.drafts:
             async for draft in drafts:
                 try:
                     if lease.recorder is not None:
@@ -382,8 +382,12 @@ async def _upload(call: _Call, connection: Outbound, scope: CancelScope) -> None
         if part := call.overflow:
             while part:
                 await connection.send_body(part)
-                if part := await _receive_rest(call, scope):
-                    draft.add_request(part)
+                part = await _receive_rest(call)
+                draft.add_request(part)
+            if not call.inbound.is_complete:
+                draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection within the request")
+                scope.cancel()
+                return
         await connection.end_request()
     except LOST:
         return
@@ -392,14 +396,12 @@ async def _upload(call: _Call, connection: Outbound, scope: CancelScope) -> None
         await _watch(call, scope)
 
 
-async def _receive_rest(call: _Call, scope: CancelScope) -> bytes:
+async def _receive_rest(call: _Call) -> bytes:
+    """Return the next part of the body; nothing at its end, or when the client has gone."""
     try:
         return await call.inbound.receive_body()
     except (h11.RemoteProtocolError, *LOST):
-        call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection within the request")
-        scope.cancel()
-        await anyio.sleep_forever()
-        raise
+        return b""
 
 
 async def _pass_on(call: _Call, connection: Outbound, response: h11.Response) -> bool:

@@ -97,6 +97,7 @@ class _Server:
         # Unbounded: numbers of exchanges are small, and nothing may wait for the runner to read them.
         send, receive = create_memory_object_stream[Report](float("inf"))
         async with (
+            send,
             await create_tcp_listener(local_host="127.0.0.1") as tcp,
             await create_unix_listener(path, mode=SOCKET_MODE) as unix,
             create_task_group() as group,
@@ -115,7 +116,6 @@ class _Server:
             await self._obey(proxy, group, send)
             await self._finish(proxy)
             group.cancel_scope.cancel()
-        send.close()
 
     async def _send_reports(self, reports: MemoryObjectReceiveStream[Report]) -> None:
         with reports:

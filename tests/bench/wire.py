@@ -1,9 +1,9 @@
 """What the proxy adds to the time of a chunk, with its recording on.
 
-`python tests/bench/wire.py [--seconds 4] [--rounds 3] [--rate 100]` prints, for 1, 16 and 64 streams at a time, how long
-a chunk takes from the provider's `send` to the client, with and without the proxy, in turn; the same for the first chunk
-from the request on; the CPU time of the proxy per chunk, and the size of the recording. Provider, proxy and client are
-processes of their own.
+`python tests/bench/wire.py [--seconds 4] [--rounds 3] [--rate 100]` prints, for 1, 16 and 64 streams at a time, how
+long a chunk takes from the provider's `send` to the client, with and without the proxy, in turn; the same for the first
+chunk from the request on; the CPU time of the proxy per chunk, and the size of the recording. Provider, proxy and
+client are processes of their own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def serve(reader, writer):
     for number in range(count):
         if number:
             await asyncio.sleep(max(0, began + number / rate - time.monotonic()))
-        text = b'data: {"id":"c","choices":[{"index":0,"delta":{"content":" word"}}],"at":%.7f}\\n\\n' % time.monotonic()
+        text = b'data: {"choices":[{"index":0,"delta":{"content":" word"}}],"at":%.7f}\\n\\n' % time.monotonic()
         writer.write(b"%x\\r\\n%s\\r\\n" % (len(text), text))
     writer.write(b"e\\r\\ndata: [DONE]\\n\\n\\r\\n0\\r\\n\\r\\n")
     await writer.drain()

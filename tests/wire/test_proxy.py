@@ -12,6 +12,7 @@ import pytest
 from anyio import connect_tcp, create_task_group, create_tcp_listener, fail_after
 from anyio.abc import SocketAttribute
 
+from pinchbench.wire import draft
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.messages import ExchangeEnded, PaceChanged, Provider, RetrySettings
 from pinchbench.wire.proxy import Proxy
@@ -470,3 +471,23 @@ async def test_a_client_that_leaves_the_queue_leaves_nothing_behind() -> None:
                 await anyio.lowlevel.checkpoint()
             go_on.set()
             assert (await http.get(wire.url())).text == "ok"
+
+
+async def test_a_client_that_leaves_within_a_big_request_closes_the_providers_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(draft, "BODY_BYTES", 10)
+
+    async def answer(asked: Asked, _: SocketStream) -> bool:
+        raise AssertionError(asked)
+
+    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire:
+        with fail_after(LIMIT_S):
+            async with await connect_tcp("127.0.0.1", wire.port) as stream:
+                head = b"POST /s/%s/openai/v1 HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" % TOKEN.encode()
+                await stream.send(head + b"x" * 500)
+                while not provider.connections:
+                    await anyio.lowlevel.checkpoint()
+            await provider.left.wait()
+        (exchange,) = await wire.recorded()
+    assert (exchange.end, exchange.status) == (ExchangeEnd.CLIENT_LEFT, 0)
