@@ -1,0 +1,52 @@
+"""`python -I -m pinchbench.wire FD`: the proxy, controlled over an inherited socket."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import resource
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+
+from pinchbench.wire.recording import RecordingWriter
+from pinchbench.wire.server import serve_wire
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.wire.proxy import Recorder
+
+PR_SET_DUMPABLE = 4  # linux/prctl.h
+
+
+def protect_memory() -> None:
+    """Keep other processes of the user from reading the keys, as far as the system can."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def allow_many_files() -> None:
+    """Allow as many open files as the system does: each request takes two."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def open_recorder(path: Path, secrets: tuple[str, ...]) -> Recorder:
+    """Open the recording of a trial. Raises OSError."""
+    return RecordingWriter(path, secrets)
+
+
+def main() -> None:
+    """Serve until the runner has gone."""
+    protect_memory()
+    allow_many_files()
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    anyio.run(serve_wire, socket.socket(fileno=int(sys.argv[1])), open_recorder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,428 @@
+"""Relays requests of trials to providers, unchanged but for the key, and records them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+import h11
+from anyio import CancelScope, create_memory_object_stream, create_task_group, to_thread
+
+from pinchbench.wire.draft import Allowance, Draft
+from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, has_end
+from pinchbench.wire.messages import PaceChanged, Released, RetrySettings
+from pinchbench.wire.pacing import Pacer
+from pinchbench.wire.request_route import (
+    Origin,
+    end_to_end,
+    not_found,
+    parse_route,
+    recorded_headers,
+    recorded_target,
+    request_headers,
+    response_head,
+    with_key,
+)
+from pinchbench.wire.retries import NOT_REACHED, retry_after_s, retry_delay_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+
+    from anyio.abc import ByteStream, TaskGroup
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.messages import Provider, WireEvent
+    from pinchbench.wire.pacing import Pace, Permit
+    from pinchbench.wire.request_route import Header, Route
+
+LOG = logging.getLogger(__name__)
+# A slot has a handful. More would use up the files that the proxy may open, and so fail other trials.
+MAX_CONNECTIONS = 512
+HTTP_NOT_FOUND = 404
+HTTP_TOO_MANY_REQUESTS = 429
+HTTP_VERSION_NOT_SUPPORTED = 505
+TRIAL_OVER = "the trial ended first"
+
+
+class Recorder(Protocol):
+    """Where a trial's exchanges go. Its calls may block: they are made in a thread, one at a time."""
+
+    def append(self, exchange: Exchange) -> object:
+        """Write one. Raises OSError."""
+
+    def close(self) -> None:
+        """End the recording. Raises OSError."""
+
+
+@dataclass(kw_only=True, eq=False)
+class TrialLease:
+    """A trial that has a token. `turn` may be set."""
+
+    token: str
+    trial: str
+    turn: int
+    recorder: Recorder | None
+    drafts: MemoryObjectSendStream[Draft]
+    exchanges: int = 0
+    open: set[CancelScope] = field(default_factory=set)
+    ended: anyio.Event | None = None  # that all exchanges have, once the lease has been released
+    written: anyio.Event = field(default_factory=anyio.Event)
+    problem: str = ""
+
+
+class _Upstream:
+    """A provider, its connections and its pacing."""
+
+    def __init__(self, provider: Provider, changed: Callable[[Pace], None]) -> None:
+        self.provider = provider
+        self.origin = Origin.parse(provider.base_url)
+        self.pool = ConnectionPool(self.origin)
+        self.pacer = Pacer(provider.max_requests, changed=changed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Call:
+    """A request on its way. `overflow` is the first part of its body that is not kept: the rest is still to be read."""
+
+    inbound: Inbound
+    head: h11.Request
+    target: bytes
+    headers: list[Header]
+    lease: TrialLease
+    upstream: _Upstream
+    draft: Draft
+    overflow: bytes
+
+
+class Proxy:
+    """Serves the connections of clients. Leases, and what they record, live in a task group of the caller's."""
+
+    def __init__(
+        self,
+        providers: Iterable[Provider],
+        *,
+        retries: RetrySettings,
+        report: Callable[[WireEvent], None],
+        group: TaskGroup,
+        allowance: Allowance | None = None,
+    ) -> None:
+        """Take the providers. `report` must not block. Raises ValueError if a base URL is not one of HTTP."""
+        self._retries = retries
+        self._report = report
+        self._group = group
+        self._allowance = allowance or Allowance()
+        self._leases: dict[str, TrialLease] = {}
+        self._connections = 0
+        self._upstreams = {one.id: _Upstream(one, self._reporter(one.id)) for one in providers}
+
+    def _reporter(self, provider: str) -> Callable[[Pace], None]:
+        def changed(pace: Pace) -> None:
+            event = PaceChanged(provider=provider, window=pace.window, in_flight=pace.in_flight, waiting=pace.waiting)
+            self._report(event)
+
+        return changed
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens with a lease."""
+        return tuple(self._leases)
+
+    def lease(self, token: str, *, trial: str, turn: int = 0, recorder: Recorder | None = None) -> None:
+        """Let a token's requests pass. Raises ValueError if it has a lease already."""
+        if token in self._leases:
+            raise ValueError("the token has a lease already")
+        # Bounded by the allowance of the drafts in it.
+        send, receive = create_memory_object_stream[Draft](float("inf"))
+        lease = TrialLease(token=token, trial=trial, turn=turn, recorder=recorder, drafts=send)
+        self._leases[token] = lease
+        self._group.start_soon(self._write, lease, receive)
+
+    def set_turn(self, token: str, turn: int) -> None:
+        """Count requests for another turn from now on. Nothing happens if the token has no lease."""
+        if lease := self._leases.get(token):
+            lease.turn = turn
+
+    async def release(self, token: str) -> Released:
+        """Stop answering a token, cut its exchanges, and wait until they are recorded."""
+        lease = self._leases.pop(token, None)
+        if lease is None:
+            return Released(token=token, exchanges=0, problem="the token had no lease")
+        if lease.open:
+            lease.ended = anyio.Event()
+            for scope in lease.open:
+                scope.cancel()
+            await lease.ended.wait()
+        lease.drafts.close()
+        await lease.written.wait()
+        return Released(token=token, exchanges=lease.exchanges, problem=lease.problem)
+
+    async def close(self) -> None:
+        """Close idle connections to the providers."""
+        for upstream in self._upstreams.values():
+            await upstream.pool.close()
+
+    async def _write(self, lease: TrialLease, drafts: MemoryObjectReceiveStream[Draft]) -> None:
+        with drafts, lease.drafts:
+            async for draft in drafts:
+                try:
+                    if lease.recorder is not None:
+                        await to_thread.run_sync(_append, lease.recorder, draft)
+                except OSError as error:
+                    lease.problem = f"an exchange could not be recorded: {error}"
+                finally:
+                    draft.discard()
+        try:
+            if lease.recorder is not None:
+                await to_thread.run_sync(lease.recorder.close)
+        except OSError as error:
+            lease.problem = lease.problem or f"the recording could not be closed: {error}"
+        lease.written.set()
+
+    async def serve(self, stream: ByteStream) -> None:
+        """Answer a client until it, or its provider, closes the connection. Closes it in any case."""
+        async with stream:
+            if self._connections >= MAX_CONNECTIONS:
+                return
+            self._connections += 1
+            try:
+                inbound = Inbound(stream)
+                while (head := await inbound.next_request()) is not None:
+                    if not await self._answer(inbound, head):
+                        return
+            except (h11.RemoteProtocolError, *LOST):
+                return
+            except Exception:
+                LOG.exception("A connection was closed because of an error in the proxy.")
+            finally:
+                self._connections -= 1
+
+    async def _answer(self, inbound: Inbound, head: h11.Request) -> bool:
+        """Answer a request; return whether the connection stays open."""
+        route = parse_route(head.target.decode("latin-1"))
+        lease = self._leases.get(route.token) if route else None
+        if route is None or lease is None:
+            return await _refuse(inbound, HTTP_NOT_FOUND, "No trial has this address now.")
+        upstream = self._upstreams.get(route.provider)
+        if upstream is None:
+            return await _refuse(inbound, HTTP_NOT_FOUND, f"The wire has no provider {route.provider}.")
+        if head.http_version < b"1.1":
+            return await _refuse(inbound, HTTP_VERSION_NOT_SUPPORTED, "The wire speaks HTTP/1.1 only.")
+        return await self._exchange(inbound, head, route, lease, upstream)
+
+    async def _exchange(
+        self, inbound: Inbound, head: h11.Request, route: Route, lease: TrialLease, upstream: _Upstream
+    ) -> bool:
+        lease.exchanges += 1
+        provider = upstream.provider
+        draft = Draft(
+            self._allowance,
+            number=lease.exchanges,
+            trial=lease.trial,
+            turn=lease.turn,
+            provider=provider.id,
+            method=head.method.decode("latin-1"),
+        )
+        target = upstream.origin.path + (route.rest or "/")
+        draft.path = recorded_target(target.replace(lease.token, provider.key), key=provider.key)
+        headers = request_headers(head.headers.raw_items(), origin=upstream.origin, token=lease.token, key=provider.key)
+        draft.request_headers = recorded_headers(headers, key=provider.key)
+        stays_open = False
+        with self._ending(lease, draft):
+            try:
+                overflow = await _read_request(inbound, draft)
+                call = _Call(
+                    inbound=inbound,
+                    head=head,
+                    target=with_key(target, token=lease.token, key=provider.key).encode("latin-1"),
+                    headers=headers,
+                    lease=lease,
+                    upstream=upstream,
+                    draft=draft,
+                    overflow=overflow,
+                )
+                stays_open = await self._relay(call)
+            except (h11.RemoteProtocolError, *LOST):
+                draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
+        return stays_open
+
+    @contextmanager
+    def _ending(self, lease: TrialLease, draft: Draft) -> Generator[None]:
+        """Hand the exchange over to the recording at the end of the block, however it ends."""
+        with CancelScope() as scope:
+            lease.open.add(scope)
+            try:
+                yield
+            except anyio.get_cancelled_exc_class():
+                draft.finish(ExchangeEnd.CLIENT_LEFT, TRIAL_OVER)
+                raise
+            finally:
+                draft.finish(ExchangeEnd.CUT, "an error in the proxy ended it")  # unless it has ended already
+                lease.open.discard(scope)
+                self._report(draft.event())
+                lease.drafts.send_nowait(draft)
+                if not lease.open and lease.ended is not None:
+                    lease.ended.set()
+
+    async def _relay(self, call: _Call) -> bool:
+        stays_open = False
+        async with create_task_group() as group:
+            if not call.overflow:
+                group.start_soon(_watch, call, group.cancel_scope)
+            try:
+                stays_open = await self._try_until_passed_on(call, group)
+            except LOST:
+                call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
+            group.cancel_scope.cancel()
+        return stays_open
+
+    async def _try_until_passed_on(self, call: _Call, group: TaskGroup) -> bool:
+        draft, pacer = call.draft, call.upstream.pacer
+        while True:
+            permit = await pacer.acquire(call.lease.trial)
+            draft.queued_s += permit.queued_s
+            with pacer.released(permit):
+                result = await self._try(call, permit, group)
+            if isinstance(result, bool):
+                return result
+            await anyio.sleep(result)
+
+    async def _try(self, call: _Call, permit: Permit, group: TaskGroup) -> bool | float:
+        """Ask the provider; return after how many seconds to ask again, or whether the connection stays open."""
+        fresh = bool(call.overflow)
+        while True:
+            try:
+                async with call.upstream.pool.connection(fresh=fresh) as connection:
+                    group.start_soon(_upload, call, connection, group.cancel_scope)
+                    try:
+                        response = await connection.head()
+                    except NotReachedError:
+                        if not connection.is_reused:
+                            raise
+                        # The provider closed an idle connection just then, as it may: nobody else is to know.
+                        fresh = True
+                        continue
+                    delay_s = self._judge(call, permit, response)
+                    return await _pass_on(call, connection, response) if delay_s is None else delay_s
+            except NotReachedError as error:
+                delay_s = self._delay_s(call, NOT_REACHED, None)
+                if delay_s is not None:
+                    return delay_s
+                call.draft.finish(ExchangeEnd.NOT_REACHED, str(error))
+                return False
+
+    def _judge(self, call: _Call, permit: Permit, response: h11.Response) -> float | None:
+        """Tell the pacing what came back; return after how many seconds to ask again, None for not at all."""
+        after_s = retry_after_s(response.headers, now=time.time())
+        if response.status_code == HTTP_TOO_MANY_REQUESTS:
+            permit.refuse(after_s)
+        else:
+            permit.succeed()
+        return self._delay_s(call, response.status_code, after_s)
+
+    def _delay_s(self, call: _Call, status: int, after_s: float | None) -> float | None:
+        if call.overflow:  # its body is gone
+            return None
+        draft = call.draft
+        delay_s = retry_delay_s(
+            status,
+            tried=len(draft.retried) + 1,
+            elapsed_s=draft.elapsed_s,
+            retry_after_s=after_s,
+            settings=self._retries,
+        )
+        if delay_s is not None:
+            draft.retried.append(status)
+        return delay_s
+
+
+def _append(recorder: Recorder, draft: Draft) -> None:
+    recorder.append(draft.exchange())
+
+
+async def _refuse(inbound: Inbound, status: int, reason: str) -> bool:
+    while await inbound.receive_body():  # else closing would reset the connection, and the client not see why
+        pass
+    body = not_found(reason)
+    headers = [
+        (b"Content-Type", b"application/json"),
+        (b"Content-Length", str(len(body)).encode()),
+        (b"Connection", b"close"),
+    ]
+    await inbound.stream.send(response_head(status, b"Not Found" if status == HTTP_NOT_FOUND else b"", headers) + body)
+    return False
+
+
+async def _read_request(inbound: Inbound, draft: Draft) -> bytes:
+    """Read the request as far as it is kept; return the first part beyond."""
+    while data := await inbound.receive_body():
+        if not draft.add_request(data):
+            return data
+    return b""
+
+
+async def _watch(call: _Call, scope: CancelScope) -> None:
+    await call.inbound.wait_until_closed()
+    call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
+    scope.cancel()
+
+
+async def _upload(call: _Call, connection: Outbound, scope: CancelScope) -> None:
+    """Send the request. A provider that stops reading says why in its reply, or else in closing the connection."""
+    draft = call.draft
+    try:
+        await connection.send_head(call.head.method, call.target, call.headers)
+        for part in draft.request:
+            await connection.send_body(part)
+        if part := call.overflow:
+            while part:
+                await connection.send_body(part)
+                part = await _receive_rest(call)
+                draft.add_request(part)
+            if not call.inbound.is_complete:
+                draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection within the request")
+                scope.cancel()
+                return
+        await connection.end_request()
+    except LOST:
+        return
+    draft.sent_s = draft.elapsed_s
+    if call.overflow:
+        await _watch(call, scope)
+
+
+async def _receive_rest(call: _Call) -> bytes:
+    """Return the next part of the body; nothing at its end, or when the client has gone."""
+    try:
+        return await call.inbound.receive_body()
+    except (h11.RemoteProtocolError, *LOST):
+        return b""
+
+
+async def _pass_on(call: _Call, connection: Outbound, response: h11.Response) -> bool:
+    """Pass a reply on as it arrives; return whether the client's connection stays open."""
+    draft, client = call.draft, call.inbound.stream
+    headers = end_to_end(response.headers.raw_items())
+    draft.status = response.status_code
+    draft.reply_headers = recorded_headers(headers, key=call.upstream.provider.key)
+    is_framed = has_end(call.head.method, response)
+    if not is_framed:
+        headers.append((b"Connection", b"close"))
+    await client.send(response_head(response.status_code, bytes(response.reason), headers))
+    try:
+        while (piece := await connection.receive_piece()) is not None:
+            at_s = draft.elapsed_s
+            if piece.raw:
+                await client.send(piece.raw)
+            if piece.data:
+                draft.add_chunk(piece.data, at_s=at_s)
+    except CutError as error:
+        draft.finish(ExchangeEnd.CUT, str(error))
+        return False
+    draft.finish()
+    return is_framed and call.inbound.keeps_alive

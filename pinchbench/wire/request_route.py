@@ -1,0 +1,144 @@
+"""Where a request goes, and which key it gets (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote, urlsplit
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Header = tuple[bytes, bytes]
+
+MASK = "[key]"
+KEY_HEADERS = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key"})
+KEY_PARAMETER = "key"
+# RFC 9110, 7.6.1, and what older clients send; `transfer-encoding` stays, because bodies keep their framing.
+HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"upgrade",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Route:
+    """The parts of `/s/TOKEN/PROVIDER/REST`. `rest` begins with `/` if it is not empty, and includes the query."""
+
+    token: str
+    provider: str
+    rest: str
+
+
+def parse_route(target: str) -> Route | None:
+    """Return the parts of a request's target; None if it is not an address of a slot."""
+    path, mark, query = target.partition("?")
+    match path.split("/", 4):
+        case ["", "s", token, provider, *rest]:
+            return Route(
+                token=token, provider=unquote(provider), rest="".join(f"/{part}" for part in rest) + mark + query
+            )
+        case _:
+            return None
+
+
+def slot_path(token: str, provider: str) -> str:
+    """Return the path of a provider's base URL for a slot."""
+    return f"/s/{token}/{quote(provider, safe='')}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a provider is. `path` has no `/` at its end."""
+
+    host: str
+    port: int
+    tls: bool
+    path: str
+
+    @classmethod
+    def parse(cls, base_url: str) -> Origin:
+        """Parse a base URL. Raises ValueError if it is not one of HTTP."""
+        parts = urlsplit(base_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError(f"{base_url} is not a URL of HTTP")
+        tls = parts.scheme == "https"
+        return cls(host=parts.hostname, port=parts.port or (443 if tls else 80), tls=tls, path=parts.path.rstrip("/"))
+
+    @property
+    def authority(self) -> str:
+        """The value of the header `Host`."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+
+def with_key(target: str, *, token: str, key: str) -> str:
+    """Return a target whose parameter `key`, if it is the token, is the key."""
+    path, mark, query = target.partition("?")
+    parts = (
+        f"{KEY_PARAMETER}={quote(key, safe='')}" if part == f"{KEY_PARAMETER}={token}" else part
+        for part in query.split("&")
+    )
+    return path + mark + "&".join(parts)
+
+
+def request_headers(headers: Iterable[Header], *, origin: Origin, token: str, key: str) -> list[Header]:
+    """Return the headers for the provider: its host, and its key where the client sent the slot's token."""
+    passed = end_to_end(headers, also=frozenset({b"expect"}))
+    return [(name, _header_value(name.lower(), value, origin, token=token, key=key)) for name, value in passed]
+
+
+def end_to_end(headers: Iterable[Header], *, also: frozenset[bytes] = frozenset()) -> list[Header]:
+    """Return the headers that are passed on, in their order. `also` are names that are not."""
+    pairs = list(headers)
+    named = {
+        word.strip().lower() for name, value in pairs if name.lower() == b"connection" for word in value.split(b",")
+    }
+    excluded = HOP_BY_HOP | also | (named - {b"transfer-encoding", b"content-length", b"host"})
+    return [(name, value) for name, value in pairs if name.lower() not in excluded]
+
+
+def _header_value(name: bytes, value: bytes, origin: Origin, *, token: str, key: str) -> bytes:
+    if name == b"host":
+        return origin.authority.encode()
+    if name in KEY_HEADERS:
+        scheme, space, sent = value.rpartition(b" ")
+        if sent == token.encode():
+            return scheme + space + key.encode()
+    return value
+
+
+def recorded_headers(headers: Iterable[Header], *, key: str) -> tuple[tuple[str, str], ...]:
+    """Return headers for the recording: names in lower case, and no key."""
+    return tuple((name.decode("latin-1").lower(), _without(value.decode("latin-1"), key)) for name, value in headers)
+
+
+def recorded_target(target: str, *, key: str) -> str:
+    """Return a target for the recording, without the key."""
+    return _without(_without(target, quote(key, safe="")), key)
+
+
+def _without(text: str, key: str) -> str:
+    return text.replace(key, MASK) if key else text
+
+
+def not_found(reason: str) -> bytes:
+    """Return the body of a 404, as clients of OpenAI, Anthropic and Gemini understand it."""
+    error = {"type": "not_found_error", "code": "not_found", "status": "NOT_FOUND", "message": reason}
+    return msgspec.json.encode({"type": "error", "error": error})
+
+
+def response_head(status: int, reason: bytes, headers: Sequence[Header]) -> bytes:
+    """Return the status line and the headers of a response as bytes."""
+    lines = [b"HTTP/1.1 %d %s" % (status, reason), *(name + b": " + value for name, value in headers), b"", b""]
+    return b"\r\n".join(lines)

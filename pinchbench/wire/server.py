@@ -1,0 +1,178 @@
+"""The proxy's process: listens, and does what the runner says."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+import anyio
+import msgspec
+from anyio import (
+    create_memory_object_stream,
+    create_task_group,
+    create_tcp_listener,
+    create_unix_listener,
+    move_on_after,
+    to_thread,
+)
+from anyio.abc import SocketAttribute, UNIXSocketStream
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from pinchbench.wire.messages import (
+    Command,
+    Configure,
+    Failed,
+    Lease,
+    Leased,
+    LeaseRefused,
+    Ready,
+    Release,
+    Report,
+    SetTurn,
+    decode_command,
+    encode,
+)
+from pinchbench.wire.proxy import Proxy
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from anyio.abc import TaskGroup
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from pinchbench.wire.proxy import Recorder
+
+LOG = logging.getLogger(__name__)
+MESSAGE_BYTES = 16 * 1024 * 1024  # of one line: the configuration with all secrets
+SOCKET_NAME = "wire.sock"
+SOCKET_MODE = 0o600
+END_LIMIT_S = 5.0  # for what is still to be recorded when the runner has gone; a trial's recording is a few MB
+LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
+
+
+async def serve_wire(control: socket.socket, open_recorder: Callable[[Path, tuple[str, ...]], Recorder]) -> None:
+    """Serve until the runner closes its end of the socket.
+
+    Args:
+        control: This end of the socket; owned by this function.
+        open_recorder: Opens the recording of a trial, with the texts that are masked in it; called in a thread.
+    """
+    async with await UNIXSocketStream.from_socket(control) as stream:
+        lines = BufferedByteReceiveStream(stream)
+        try:
+            first = decode_command(await lines.receive_until(b"\n", MESSAGE_BYTES))
+        except LOST:
+            return
+        if not isinstance(first, Configure):
+            await stream.send(encode(Failed(reason=f"its first message was {type(first).__name__}")))
+            return
+        try:
+            await _Server(stream, lines, first, open_recorder).run()
+        except* (OSError, ValueError) as errors:
+            await stream.send(encode(Failed(reason=_first_message(errors))))
+
+
+class _Server:
+    """One configuration, from its beginning to its end."""
+
+    def __init__(
+        self,
+        stream: UNIXSocketStream,
+        lines: BufferedByteReceiveStream,
+        configure: Configure,
+        open_recorder: Callable[[Path, tuple[str, ...]], Recorder],
+    ) -> None:
+        self._stream = stream
+        self._lines = lines
+        self._configure = configure
+        self._open_recorder = open_recorder
+        self._secrets = (*configure.secrets, *(one.key for one in configure.providers if one.key))
+
+    async def run(self) -> None:
+        """Listen and obey until the runner has gone. Raises OSError, or ValueError for a bad base URL."""
+        path = Path(self._configure.folder) / SOCKET_NAME
+        # Unbounded: numbers of exchanges are small, and nothing may wait for the runner to read them.
+        send, receive = create_memory_object_stream[Report](float("inf"))
+        async with (
+            send,
+            await create_tcp_listener(local_host="127.0.0.1") as tcp,
+            await create_unix_listener(path, mode=SOCKET_MODE) as unix,
+            create_task_group() as group,
+        ):
+            proxy = Proxy(
+                self._configure.providers,
+                retries=self._configure.retries,
+                report=send.send_nowait,
+                group=group,
+            )
+            group.start_soon(self._send_reports, receive)
+            group.start_soon(tcp.serve, proxy.serve)
+            group.start_soon(unix.serve, proxy.serve)
+            port: int = tcp.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
+            send.send_nowait(Ready(port=port, socket=str(path)))
+            await self._obey(proxy, group, send)
+            await self._finish(proxy)
+            group.cancel_scope.cancel()
+
+    async def _send_reports(self, reports: MemoryObjectReceiveStream[Report]) -> None:
+        with reports:
+            async for report in reports:
+                try:
+                    await self._stream.send(encode(report))
+                except LOST:
+                    return  # the runner has gone, which ends the loop that reads from it
+
+    async def _obey(self, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]) -> None:
+        while True:
+            try:
+                command = decode_command(await self._lines.receive_until(b"\n", MESSAGE_BYTES))
+            except LOST:
+                return
+            except (msgspec.MsgspecError, anyio.DelimiterNotFound) as error:
+                raise ValueError(f"a message could not be read: {error}") from error
+            await self._do(command, proxy, group, send)
+
+    async def _do(self, command: Command, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]) -> None:
+        match command:
+            case Configure():
+                raise ValueError("it was configured twice")
+            case Lease():
+                send.send_nowait(await self._lease(command, proxy))
+            case SetTurn():
+                proxy.set_turn(command.token, command.turn)
+            case Release():
+                group.start_soon(_release, proxy, command.token, send)
+            case _:
+                assert_never(command)
+
+    async def _lease(self, command: Lease, proxy: Proxy) -> Leased | LeaseRefused:
+        try:
+            recorder = None
+            if command.path is not None:
+                secrets = (*self._secrets, command.token)
+                recorder = await to_thread.run_sync(self._open_recorder, Path(command.path), secrets)
+            proxy.lease(command.token, trial=command.trial, turn=command.turn, recorder=recorder)
+        except (OSError, ValueError) as error:
+            return LeaseRefused(token=command.token, reason=str(error))
+        return Leased(token=command.token)
+
+    async def _finish(self, proxy: Proxy) -> None:
+        with move_on_after(END_LIMIT_S, shield=True):
+            async with create_task_group() as group:
+                for token in proxy.tokens:
+                    group.start_soon(partial(proxy.release, token))
+        await proxy.close()
+
+
+def _first_message(errors: BaseExceptionGroup[OSError | ValueError]) -> str:
+    first: BaseException = errors
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return str(first)
+
+
+async def _release(proxy: Proxy, token: str, send: MemoryObjectSendStream[Report]) -> None:
+    send.send_nowait(await proxy.release(token))

@@ -1,0 +1,235 @@
+"""Pacing admits fairly, follows what a provider allows, and is simulated against one that changes its mind."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+import trio.testing
+from anyio import create_task_group
+
+from pinchbench.wire.pacing import DECREASE, INCREASE, Pacer, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from pinchbench.wire.pacing import Pace
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    # a simulated clock, which jumps to the next moment at which something happens
+    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+
+
+def test_a_provider_that_refuses_nothing_has_no_limit() -> None:
+    window = Window()
+    window.succeed()
+    assert window.size is None
+    assert window.has_room(10_000, now=0.0)
+
+
+def test_a_refusal_makes_the_window_smaller_than_what_was_in_flight() -> None:
+    window = Window()
+    assert window.refuse(began_at=0.0, in_flight=20, now=1.0, retry_after_s=None)
+    assert window.size == 20 * DECREASE
+    window.succeed()
+    assert window.size == 20 * DECREASE + INCREASE
+
+
+def test_requests_sent_before_a_decrease_do_not_decrease_again() -> None:
+    window = Window(10)
+    assert window.refuse(began_at=0.0, in_flight=10, now=1.0, retry_after_s=None)
+    assert not window.refuse(began_at=0.9, in_flight=9, now=1.1, retry_after_s=None)
+    assert window.size == 10 * DECREASE
+    assert window.refuse(began_at=1.2, in_flight=8, now=1.3, retry_after_s=None)
+
+
+def test_the_window_stays_between_one_and_its_maximum() -> None:
+    window = Window(2)
+    for now in range(1, 20):
+        window.refuse(began_at=now - 0.5, in_flight=1, now=now, retry_after_s=None)
+    assert window.size == 1.0
+    assert window.has_room(0, now=20.0)
+    for _ in range(100):
+        window.succeed()
+    assert window.size == 2
+
+
+def test_nothing_is_sent_before_what_retry_after_asks_for() -> None:
+    window = Window()
+    window.refuse(began_at=0.0, in_flight=5, now=1.0, retry_after_s=3.0)
+    assert not window.has_room(0, now=3.9)
+    assert window.has_room(0, now=4.0)
+
+
+async def test_trials_take_turns_and_requests_of_a_trial_keep_their_order() -> None:
+    pacer = Pacer(1)
+    order: list[str] = []
+
+    async def ask(trial: str, name: str) -> None:
+        permit = await pacer.acquire(trial)
+        with pacer.released(permit):
+            order.append(name)
+            await anyio.sleep(1)
+
+    async with create_task_group() as group:
+        for trial, name in [("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("b", "b2")]:
+            group.start_soon(ask, trial, name)
+            await anyio.sleep(0.01)
+    assert order == ["a1", "a2", "b1", "c1", "a3", "b2"]
+
+
+async def test_the_time_in_the_queue_is_reported() -> None:
+    pacer = Pacer(1)
+    waited: list[float] = []
+
+    async def ask() -> None:
+        permit = await pacer.acquire("a")
+        with pacer.released(permit):
+            waited.append(permit.queued_s)
+            await anyio.sleep(5)
+
+    async with create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(ask)
+    assert waited == pytest.approx([0, 5, 10])
+
+
+async def test_a_pause_ends_by_itself() -> None:
+    pacer = Pacer()
+    permit = await pacer.acquire("a")
+    with pacer.released(permit):
+        permit.refuse(7.0)
+    permit = await pacer.acquire("a")
+    with pacer.released(permit):
+        assert permit.queued_s == pytest.approx(7)
+
+
+@pytest.mark.parametrize("at_s", [0.5, 1.0])
+async def test_a_cancelled_waiter_leaves_nothing_behind(at_s: float) -> None:
+    pacer = Pacer(1)
+    got = anyio.Event()
+
+    async def wait_in_vain() -> None:
+        with anyio.move_on_after(at_s):
+            await pacer.acquire("b")
+            got.set()
+            await anyio.sleep_forever()
+
+    async with create_task_group() as group:
+        permit = await pacer.acquire("a")
+        group.start_soon(wait_in_vain)
+        await anyio.sleep(1.0)
+        pacer.release()
+        await anyio.sleep(0.1)
+        if got.is_set():  # its turn came at the moment of its cancellation
+            pacer.release()
+        assert permit.queued_s == 0
+    assert (pacer.pace.in_flight, pacer.pace.waiting) == (0, 0)
+
+
+async def test_a_smaller_window_is_reported_once() -> None:
+    told: list[Pace] = []
+    pacer = Pacer(changed=told.append)
+    permits = [await pacer.acquire(str(number)) for number in range(10)]
+    await anyio.sleep(1)
+    for permit in permits[:3]:
+        permit.refuse(None)
+        pacer.release()
+    assert [(pace.window, pace.in_flight) for pace in told] == [(9, 10)]
+
+
+LASTS_S = 1800.0
+TRIALS = 64
+REQUESTS = 10  # of a trial
+TOOLS_S = 4.0
+RETRY_AFTER_S = 1.0
+DURATIONS_S = (4.0, 7.0, 13.0, 6.0, 9.0, 5.0, 12.0)
+
+
+def limit_at(now: float) -> int:
+    steps = (20, 32, 12, 24, 8, 28)  # jumps every two minutes, and a slow wave of its own
+    return int(steps[int(now / 120) % len(steps)] + 3 * math.sin(now / 40))
+
+
+@dataclass(kw_only=True)
+class Provider:
+    """Refuses what exceeds a limit of requests at a time that moves between 5 and 35."""
+
+    flying: int = 0
+    began: float = field(default_factory=anyio.current_time)
+    begun: int = 0
+    served: int = 0
+    refused: int = 0
+
+    def limit(self) -> int:
+        return limit_at(anyio.current_time() - self.began)
+
+    async def ask(self) -> bool:
+        if self.flying >= self.limit():
+            self.refused += 1
+            await anyio.sleep(0.1)
+            return False
+        self.flying += 1
+        self.begun += 1
+        try:
+            await anyio.sleep(DURATIONS_S[self.begun % len(DURATIONS_S)])
+        finally:
+            self.flying -= 1
+        self.served += 1
+        return True
+
+
+async def _paced_by_request(name: str, provider: Provider, pacer: Pacer) -> None:
+    """Ask and use tools in turn; only a request waits."""
+    while True:
+        permit = await pacer.acquire(name)
+        with pacer.released(permit):
+            if await provider.ask():
+                permit.succeed()
+            else:
+                permit.refuse(RETRY_AFTER_S)
+                continue
+        await anyio.sleep(TOOLS_S)
+
+
+async def _paced_by_trial(name: str, provider: Provider, pacer: Pacer) -> None:
+    """Let trials begin as the same pacing admits them; one that is refused waits, and goes on."""
+    while True:
+        permit = await pacer.acquire(name)
+        with pacer.released(permit):
+            for _ in range(REQUESTS):
+                while not await provider.ask():
+                    permit.refuse(RETRY_AFTER_S)
+                    permit.began_at = anyio.current_time()
+                    await anyio.sleep(RETRY_AFTER_S)
+                permit.succeed()
+                await anyio.sleep(TOOLS_S)
+
+
+async def _run(trial: Callable[[str, Provider, Pacer], Coroutine[None, None, None]]) -> Provider:
+    provider, pacer = Provider(), Pacer()
+    with anyio.move_on_after(LASTS_S):
+        async with create_task_group() as group:
+            for number in range(TRIALS):
+                group.start_soon(trial, f"t{number}", provider, pacer)
+    return provider
+
+
+async def test_goodput_under_a_moving_limit_is_near_that_of_an_oracle() -> None:
+    by_request = await _run(_paced_by_request)
+    by_trial = await _run(_paced_by_trial)
+    # Who knows the limit has as many requests in flight at every moment.
+    oracle = sum(map(limit_at, range(int(LASTS_S)))) / (sum(DURATIONS_S) / len(DURATIONS_S))
+    print(  # noqa: T201 - shown by `pytest -s`
+        f"oracle {oracle:.0f}; by request {by_request.served / oracle:.1%}, {by_request.refused} refused;"
+        f" by trial {by_trial.served / oracle:.1%}, {by_trial.refused} refused"
+    )
+    assert by_request.served >= 0.9 * oracle
+    assert by_request.served > by_trial.served

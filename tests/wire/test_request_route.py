@@ -1,0 +1,65 @@
+"""Addresses of slots lead to providers, with the key where the client sent the token."""
+
+from __future__ import annotations
+
+import pytest
+
+from pinchbench.wire.request_route import (
+    Origin,
+    Route,
+    end_to_end,
+    parse_route,
+    recorded_headers,
+    request_headers,
+    slot_path,
+    with_key,
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "route"),
+    [
+        ("/s/T/openai/v1/chat?a=1", Route(token="T", provider="openai", rest="/v1/chat?a=1")),
+        ("/s/T/openai", Route(token="T", provider="openai", rest="")),
+        ("/s/T/openai?a=/b/c", Route(token="T", provider="openai", rest="?a=/b/c")),
+        ("/s/T/a%2Fb//v1/", Route(token="T", provider="a/b", rest="//v1/")),
+        ("/s/T", None),
+        ("/v1/chat", None),
+        ("http://host/s/T/openai", None),
+        ("*", None),
+    ],
+)
+def test_a_target_is_split_into_token_provider_and_rest(target: str, route: Route | None) -> None:
+    assert parse_route(target) == route
+
+
+def test_the_path_of_a_slot_is_parsed_back() -> None:
+    route = parse_route(slot_path("T", "my provider/2") + "/v1")
+    assert route == Route(token="T", provider="my provider/2", rest="/v1")
+
+
+@pytest.mark.parametrize(
+    ("url", "authority", "path"),
+    [
+        ("https://api.example.com/v1/", "api.example.com", "/v1"),
+        ("http://127.0.0.1:8080", "127.0.0.1:8080", ""),
+        ("http://[::1]:80", "[::1]", ""),
+    ],
+)
+def test_a_base_url_names_host_and_path(url: str, authority: str, path: str) -> None:
+    origin = Origin.parse(url)
+    assert (origin.authority, origin.path) == (authority, path)
+
+
+def test_only_the_token_is_replaced_by_the_key() -> None:
+    headers = [(b"Authorization", b"Bearer T"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"a")]
+    sent = request_headers(headers, origin=Origin.parse("http://b"), token="T", key="K")
+    assert sent == [(b"Authorization", b"Bearer K"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"b")]
+    assert recorded_headers(sent[:1], key="K") == (("authorization", "Bearer [key]"),)
+    assert with_key("/v1?a=T&key=T&key=other", token="T", key="K/") == "/v1?a=T&key=K%2F&key=other"
+
+
+def test_hop_by_hop_headers_and_those_they_name_are_not_passed_on() -> None:
+    headers = [(b"Connection", b"close, X-Hop, Content-Length"), (b"x-hop", b"1"), (b"TE", b"trailers")]
+    kept = [(b"Content-Length", b"3"), (b"Transfer-Encoding", b"chunked"), (b"X-Kept", b"1")]
+    assert end_to_end([*headers, *kept]) == kept
