@@ -43,11 +43,7 @@ RUNTIME = re.compile(r"^Runtime: .*$", re.MULTILINE)
 RUNTIME_FIELD = re.compile(r"\b(agent|session|sessionId|host|os|repo)=[^|\n]*(?= \||$)")
 RUNTIME_NAME = re.compile(r"\bname=[^|\n]* \| ")  # only of an agent whose id is not its name
 SESSION = re.compile(r"\bagent:[\w.-]+:[\w.:@-]+")  # the key of a session
-<<<<<<< HEAD
 WORKSPACE = re.compile(r"^(?:Your w|W)orking directory(?: is)?: (/[^\n]*?[^/\n])/*$", re.MULTILINE)
-=======
-WORKSPACE = re.compile(r"^Working directory: (/[^\n]*?[^/\n])/*$", re.MULTILINE)
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 HOME = re.compile(r"(?:/[^\s/<>\"'`]+)*/\.homes/[\w.@-]+")  # where the runner puts the homes of slots
 
 

@@ -110,20 +110,12 @@ class RecordingWriter:
         Raises:
             OSError: It could not be written. The recording is as before, and may be appended to again.
         """
-<<<<<<< HEAD
         back, head = self._nearest(exchange.request)
         clean = redact(exchange, self._secrets, clean_bytes=head)
         gaps_us = _gaps_us(clean)
         line = _Line(
             **{name: getattr(clean, name) for name in SAME},
             request=self._difference(clean.request, back),
-=======
-        clean = redact(exchange, self._secrets)
-        gaps_us = _gaps_us(clean)
-        line = _Line(
-            **{name: getattr(clean, name) for name in SAME},
-            request=self._difference(clean.request),
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
             reply=_body(clean.reply),
             sizes=tuple(len(chunk.data) for chunk in clean.chunks),
             gaps_us=gaps_us,
@@ -160,7 +152,6 @@ class RecordingWriter:
             raise
         self._size_bytes += len(frame)
 
-<<<<<<< HEAD
     def _nearest(self, body: bytes) -> tuple[int, int]:
         """Return how many lines before the request is that begins most like this one, and how many bytes they share."""
         back, head = 0, 0
@@ -174,14 +165,6 @@ class RecordingWriter:
         if not back:
             return _body(body)
         head, tail = _shared(self._earlier[back - 1], body)
-=======
-    def _difference(self, body: bytes) -> _Body:
-        back, head, tail = 0, 0, 0
-        for index, earlier in enumerate(self._earlier, start=1):
-            start, end = _shared(earlier, body)
-            if start + end > head + tail:
-                back, head, tail = index, start, end
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
         if head + tail < SHORTEST_SHARED_BYTES:
             return _body(body)
         middle = _body(body[head : len(body) - tail])

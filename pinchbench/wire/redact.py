@@ -24,7 +24,6 @@ MASK = "[key]"
 KEY_HEADER = re.compile(r"^(?:proxy-)?authorization$|^(?:set-)?cookie$|(?:^|[-_])(?:api-?key|key|token|secret)$")
 SCHEME = re.compile(r"^(?:Bearer|Basic)\s+", re.IGNORECASE)
 KEY_PARAMETER = re.compile(r"(?<=[?&])((?:[\w.-]*[-_.])?(?:key|apikey|token|secret|password))=[^&#]*", re.IGNORECASE)
-<<<<<<< HEAD
 # The keys under which events have the pieces of what a model writes, in all protocols.
 PIECES = (
     b"content text delta arguments partial_json thinking reasoning reasoning_content reasoning_text refusal"
@@ -37,13 +36,6 @@ FIELDS = {
 
 
 def redact(exchange: Exchange, secrets: Collection[str], *, clean_bytes: int = 0) -> Exchange:
-=======
-# A text in JSON with its key, never matched twice in the same place: the time is linear whatever the input.
-FIELD = re.compile(rb'"(\w++)"\s*+:\s*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
-
-
-def redact(exchange: Exchange, secrets: Collection[str]) -> Exchange:
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     """Return an exchange without keys, and with its bodies as they were before `Content-Encoding`.
 
     The values of headers and query parameters that hold keys become `[key]`. Each secret becomes as many `*` as it has
@@ -53,16 +45,11 @@ def redact(exchange: Exchange, secrets: Collection[str]) -> Exchange:
     Args:
         exchange: The exchange.
         secrets: Keys, in every form in which they may be written. Empty ones are ignored.
-<<<<<<< HEAD
         clean_bytes: How many bytes at the beginning of the request's body hold no whole secret, as they are those of
             a request that was redacted before. To search them again took most of the time in long conversations.
     """
     patterns = sorted({secret.encode("utf-8", "replace") for secret in secrets} - {b""}, key=len, reverse=True)
     longest = max(map(len, patterns), default=0)
-=======
-    """
-    patterns = sorted({secret.encode("utf-8", "replace") for secret in secrets} - {b""}, key=len, reverse=True)
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     request, request_headers = _decoded([Chunk(at_s=0.0, data=exchange.request)], exchange.request_headers)
     chunks, reply_headers = _decoded(exchange.chunks, exchange.reply_headers)
 
@@ -78,11 +65,7 @@ def redact(exchange: Exchange, secrets: Collection[str]) -> Exchange:
         method=masked_text(exchange.method),
         path=masked_text(KEY_PARAMETER.sub(rf"\1={MASK}", exchange.path)),
         request_headers=masked_headers(request_headers),
-<<<<<<< HEAD
         request=_masked(b"".join(chunk.data for chunk in request), patterns, start=max(0, clean_bytes - longest + 1)),
-=======
-        request=_masked(b"".join(chunk.data for chunk in request), patterns),
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
         reply_headers=masked_headers(reply_headers),
         chunks=_masked_chunks(chunks, patterns),
         error=masked_text(exchange.error),
@@ -107,31 +90,19 @@ def _masked_value(name: str, value: str) -> str:
     return f"{scheme[0] if scheme else ''}{MASK}"
 
 
-<<<<<<< HEAD
 def _masked(data: bytes, patterns: Sequence[bytes], *, start: int = 0) -> bytes:
     """Mask each pattern that begins at `start` or after."""
     for pattern in patterns:
         if data.find(pattern, start) >= 0:
             data = data[:start] + data[start:].replace(pattern, b"*" * len(pattern))
-=======
-def _masked(data: bytes, patterns: Sequence[bytes]) -> bytes:
-    for pattern in patterns:
-        if pattern in data:
-            data = data.replace(pattern, b"*" * len(pattern))
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     return data
 
 
 def _masked_chunks(chunks: Sequence[Chunk], patterns: Sequence[bytes]) -> tuple[Chunk, ...]:
     whole = b"".join(chunk.data for chunk in chunks)
-<<<<<<< HEAD
     clean = _masked(whole, patterns)
     masked = bytearray(clean)
     for start, end in _spans_in_events(clean, patterns):
-=======
-    masked = bytearray(_masked(whole, patterns))
-    for start, end in _spans_in_events(masked, patterns):
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
         masked[start:end] = b"*" * (end - start)
     if masked == whole:
         return tuple(chunks)
@@ -141,16 +112,11 @@ def _masked_chunks(chunks: Sequence[Chunk], patterns: Sequence[bytes]) -> tuple[
     )
 
 
-<<<<<<< HEAD
 def _spans_in_events(data: bytes, patterns: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-=======
-def _spans_in_events(data: bytearray, patterns: Sequence[bytes]) -> Iterator[tuple[int, int]]:
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     """Yield where pieces of secrets are that a model wrote token by token: each event has a few characters of them.
 
     The texts of one key, such as `content`, are joined over all events and searched.
     """
-<<<<<<< HEAD
     for name, field in FIELDS.items():
         if not patterns or name not in data:
             continue
@@ -164,21 +130,6 @@ def _spans_in_events(data: bytearray, patterns: Sequence[bytes]) -> Iterator[tup
                 while at >= 0:
                     yield from _mapped(at, at + len(pattern), spans, starts)
                     at = joined.find(pattern, at + len(pattern))
-=======
-    if not patterns:
-        return
-    fields: dict[bytes, list[tuple[int, int]]] = {}
-    for found in FIELD.finditer(data):
-        fields.setdefault(found[1], []).append(found.span(2))
-    for spans in fields.values():
-        joined = b"".join(data[start:end] for start, end in spans)
-        starts = [0, *accumulate(end - start for start, end in spans)]
-        for pattern in patterns:
-            at = joined.find(pattern)
-            while at >= 0:
-                yield from _mapped(at, at + len(pattern), spans, starts)
-                at = joined.find(pattern, at + len(pattern))
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 
 
 def _mapped(start: int, end: int, spans: Sequence[tuple[int, int]], starts: Sequence[int]) -> Iterator[tuple[int, int]]:

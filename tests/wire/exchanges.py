@@ -19,7 +19,6 @@ SSE = (("content-type", "text/event-stream"),)
 
 def sse(*values: object, end: str = "") -> bytes:
     """Write values as server-sent events, and then `end` as one that is no JSON."""
-<<<<<<< HEAD
     data = [*map(_json, values), *([end.encode()] if end else [])]
     return b"".join(b"data: %s\n\n" % one for one in data)
 
@@ -29,10 +28,6 @@ def _json(value: object) -> bytes:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # an unpaired surrogate, which JSON can only escape
         return json.dumps(value).encode()
-=======
-    texts = [*(json.dumps(value, ensure_ascii=False) for value in values), *([end] if end else [])]
-    return b"".join(b"data: %s\n\n" % text.encode() for text in texts)
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 
 
 def cut(data: bytes, size: int) -> tuple[Chunk, ...]:

@@ -77,10 +77,7 @@ def test_any_text_is_normalised_and_once_is_enough(text: str) -> None:
 
 def test_the_system_prompt_names_the_workspace() -> None:
     assert workspace_of("a\nWorking directory: /tmp/p/r/task_1/\nb") == "/tmp/p/r/task_1"
-<<<<<<< HEAD
     assert workspace_of("Your working directory is: /tmp/p/r/task_1") == "/tmp/p/r/task_1"
-=======
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     assert workspace_of("Working directory: /") == ""
     assert workspace_of("nothing") == ""
 

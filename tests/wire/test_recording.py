@@ -197,7 +197,6 @@ def test_secrets_are_masked_before_requests_are_compared(tmp_path: Path) -> None
     assert read_recording(path).exchanges == masked
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("cut_at", range(1, len(SECRET)))
 def test_a_secret_that_goes_on_where_an_earlier_request_ended_is_masked(tmp_path: Path, cut_at: int) -> None:
     path = tmp_path / "wire.jsonl.zst"
@@ -210,8 +209,6 @@ def test_a_secret_that_goes_on_where_an_earlier_request_ended_is_masked(tmp_path
     assert read_recording(path).exchanges[1] == written
 
 
-=======
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 def write_a_piece_until_the_disk_is_full() -> Callable[[int, bytes], int]:
     write_really = os.write
     written: list[int] = []

@@ -6,10 +6,6 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-<<<<<<< HEAD
-=======
-from pinchbench.model import Usage
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 from pinchbench.wire.protocols.json_values import (
     EMPTY,
     Object,
@@ -22,10 +18,7 @@ from pinchbench.wire.protocols.json_values import (
     text_at,
 )
 from pinchbench.wire.protocols.openai_chat import attachment_of, read_tool
-<<<<<<< HEAD
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
-=======
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 from pinchbench.wire.protocols.values import (
     Conversation,
     Message,
@@ -40,12 +33,8 @@ from pinchbench.wire.protocols.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-<<<<<<< HEAD
     from pinchbench.model import Usage
 
-=======
-    from pinchbench.wire.protocols.reply_builder import ReplyBuilder
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 
 MODEL = re.compile(r"/models/([^/:?]+)(?::|$)")
 
@@ -119,23 +108,11 @@ def _read_token(token: Object, reply: ReplyBuilder) -> None:
 
 
 def _usage(usage: Object) -> Usage:
-<<<<<<< HEAD
     return usage_of_call(
         prompt=count_at(usage, "promptTokenCount") + count_at(usage, "toolUsePromptTokenCount"),
         output=count_at(usage, "candidatesTokenCount") + count_at(usage, "thoughtsTokenCount"),
         cached=count_at(usage, "cachedContentTokenCount"),
         total=count_at(usage, "totalTokenCount"),
-=======
-    prompt = count_at(usage, "promptTokenCount") + count_at(usage, "toolUsePromptTokenCount")
-    cached = count_at(usage, "cachedContentTokenCount")
-    output = count_at(usage, "candidatesTokenCount") + count_at(usage, "thoughtsTokenCount")
-    return Usage(
-        requests=1,
-        input_tokens=max(0, prompt - cached),
-        output_tokens=output,
-        cache_read_tokens=cached,
-        total_tokens=count_at(usage, "totalTokenCount") or prompt + output,
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     )
 
 

@@ -112,7 +112,6 @@ def digest_of(value: object) -> str:
 
 def writable(text: str) -> str:
     """Replace unpaired surrogates, which JSON may contain but no file or terminal accepts."""
-<<<<<<< HEAD
     if text.isascii():
         return text
     try:
@@ -120,6 +119,3 @@ def writable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-=======
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4

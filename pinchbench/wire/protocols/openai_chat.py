@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-<<<<<<< HEAD
-=======
-from pinchbench.model import Usage
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 from pinchbench.wire.protocols.json_values import (
     Object,
     amount_at,
@@ -23,10 +19,7 @@ from pinchbench.wire.protocols.json_values import (
     text_at,
     writable,
 )
-<<<<<<< HEAD
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
-=======
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 from pinchbench.wire.protocols.values import (
     Conversation,
     Message,
@@ -41,12 +34,8 @@ from pinchbench.wire.protocols.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-<<<<<<< HEAD
     from pinchbench.model import Usage
 
-=======
-    from pinchbench.wire.protocols.reply_builder import ReplyBuilder
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "function": Role.TOOL}
@@ -109,25 +98,12 @@ class OpenAIChat:
 
 def _usage(usage: Object) -> Usage:
     details = object_at(usage, "prompt_tokens_details")
-<<<<<<< HEAD
     return usage_of_call(
         prompt=count_at(usage, "prompt_tokens"),
         output=count_at(usage, "completion_tokens"),
         cached=count_at(details, "cached_tokens") or count_at(usage, "prompt_cache_hit_tokens"),
         written=count_at(details, "cache_write_tokens"),
         total=count_at(usage, "total_tokens"),
-=======
-    prompt, output = count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens")
-    cached = count_at(details, "cached_tokens") or count_at(usage, "prompt_cache_hit_tokens")
-    written = count_at(details, "cache_write_tokens")
-    return Usage(
-        requests=1,
-        input_tokens=max(0, prompt - cached - written),
-        output_tokens=output,
-        cache_read_tokens=cached,
-        cache_write_tokens=written,
-        total_tokens=count_at(usage, "total_tokens") or prompt + output,
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     )
 
 

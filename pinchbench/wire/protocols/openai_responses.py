@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-<<<<<<< HEAD
-=======
-from pinchbench.model import Usage
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 from pinchbench.wire.protocols.errors import error_in
 from pinchbench.wire.protocols.json_values import (
     Object,
@@ -31,21 +27,14 @@ from pinchbench.wire.protocols.openai_chat import (
     split_system,
     text_of,
 )
-<<<<<<< HEAD
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
-=======
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 from pinchbench.wire.protocols.values import Conversation, Message, ProtocolName, RequestFacts, Role, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-<<<<<<< HEAD
     from pinchbench.model import Usage
 
-=======
-    from pinchbench.wire.protocols.reply_builder import ReplyBuilder
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 
 TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 REASONING_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
@@ -104,11 +93,7 @@ class OpenAIResponses:
             reply.error = error_in(event) or text_at(event, "message", "code") or reply.error
 
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
-<<<<<<< HEAD
         """Read a reply that is not streamed, or the summary that ends one, whose parts count if none came before."""
-=======
-        """Read a reply that is not streamed, or the summary of one at its end, whose parts count if none came before."""
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
         _read_names(body, reply)
         usage = object_at(body, "usage")
         if usage:
@@ -151,7 +136,6 @@ def _read_call(item: Object, key: object, reply: ReplyBuilder) -> None:
 
 
 def _usage(usage: Object) -> Usage:
-<<<<<<< HEAD
     details = object_at(usage, "input_tokens_details")
     return usage_of_call(
         prompt=count_at(usage, "input_tokens"),
@@ -159,18 +143,6 @@ def _usage(usage: Object) -> Usage:
         cached=count_at(details, "cached_tokens"),
         written=count_at(details, "cache_write_tokens"),
         total=count_at(usage, "total_tokens"),
-=======
-    prompt, output = count_at(usage, "input_tokens"), count_at(usage, "output_tokens")
-    details = object_at(usage, "input_tokens_details")
-    cached, written = count_at(details, "cached_tokens"), count_at(details, "cache_write_tokens")
-    return Usage(
-        requests=1,
-        input_tokens=max(0, prompt - cached - written),
-        output_tokens=output,
-        cache_read_tokens=cached,
-        cache_write_tokens=written,
-        total_tokens=count_at(usage, "total_tokens") or prompt + output,
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
     )
 
 

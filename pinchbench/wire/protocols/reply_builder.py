@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-<<<<<<< HEAD
 
 from pinchbench.model import Usage
 from pinchbench.wire.protocols.values import Message, ReplyFacts, Role, TokenLogprob, ToolCall
 
-=======
-from typing import TYPE_CHECKING
-
-from pinchbench.wire.protocols.values import Message, ReplyFacts, Role, TokenLogprob, ToolCall
-
-if TYPE_CHECKING:
-    from pinchbench.model import Usage
-
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
 
 @dataclass(kw_only=True, slots=True)
 class CallBuilder:
@@ -127,7 +117,6 @@ class ReplyBuilder:
         if self._first_content_s is None:
             self._first_content_s = self.at_s
         self._last_content_s = self.at_s
-<<<<<<< HEAD
 
 
 def usage_of_call(*, prompt: int, output: int, cached: int = 0, written: int = 0, total: int = 0) -> Usage:
@@ -148,5 +137,3 @@ def usage_of_call(*, prompt: int, output: int, cached: int = 0, written: int = 0
         cache_write_tokens=written,
         total_tokens=total or prompt + output,
     )
-=======
->>>>>>> 3e1720fa07327e538aacad8c0c9e91ce426f3da4
