@@ -123,7 +123,9 @@ class Wire:
         return f"http://127.0.0.1:{self._port}{slot_path(token, provider)}"
 
     @asynccontextmanager
-    async def lease(self, token: str, *, trial: str, path: Path | None, turn: int = 0) -> AsyncGenerator[TrialWire]:
+    async def lease(
+        self, token: str, *, trial: str, path: Path | None, turn: int = 0, shared: str = "", mark: str = ""
+    ) -> AsyncGenerator[TrialWire]:
         """Let requests of a token pass inside the block, as those of this trial.
 
         At the end of the block the address stops answering, and the recording is complete. A cancellation waits for
@@ -134,12 +136,14 @@ class Wire:
             trial: The trial's name, in the numbers of its exchanges.
             path: The file of its recording, in a folder that exists.
             turn: The index of its first turn.
+            shared: The token of the address, if several trials share it.
+            mark: What tells the trial's requests apart there; see `messages.Lease`.
 
         Raises:
             WireError: The proxy has died, does not answer, or can not write the recording.
         """
         where = None if path is None else str(path)
-        answer = await self._ask(Lease(token=token, trial=trial, path=where, turn=turn))
+        answer = await self._ask(Lease(token=token, trial=trial, path=where, turn=turn, shared=shared, mark=mark))
         if isinstance(answer, LeaseRefused):
             raise WireError(f"The wire can't serve {trial}: {answer.reason}. Free the disk and resume the run.")
         trial_wire = TrialWire(token=token, _wire=self)

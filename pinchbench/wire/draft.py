@@ -37,10 +37,11 @@ class Allowance:
 class Draft:
     """Collects an exchange. Its owner calls `discard` when the exchange has been written."""
 
-    def __init__(self, allowance: Allowance, *, number: int, trial: str, turn: int, provider: str, method: str) -> None:
-        """Begin the exchange now."""
+    def __init__(self, allowance: Allowance, *, provider: str, method: str) -> None:
+        """Begin the exchange now; `assign` says whose it is."""
         self._allowance = allowance
-        self._number, self._trial, self._turn, self._provider, self._method = number, trial, turn, provider, method
+        self._provider, self._method = provider, method
+        self._number, self._trial, self._turn = 0, "", 0
         self._clock = anyio.current_time()
         self._began_at = time.time()
         self._request: list[bytes] = []
@@ -61,6 +62,10 @@ class Draft:
         self.status = 0
         self.retried: list[int] = []
         self.omitted_bytes = 0
+
+    def assign(self, *, number: int, trial: str, turn: int) -> None:
+        """Set whose exchange it is, and its number there."""
+        self._number, self._trial, self._turn = number, trial, turn
 
     @property
     def elapsed_s(self) -> float:

@@ -75,12 +75,18 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, tag="lease"):
         trial: the trial's name.
         path: the file of its recording; None without one.
         turn: the index of the turn.
+        shared: the token of an address that several trials share, such as that of a gateway's agents; empty if the
+            trial's own token is its address.
+        mark: the text in the system prompt of the trial's requests that tells them apart there: the path of its
+            workspace.
     """
 
     token: str
     trial: str
     path: str | None = None
     turn: int = 0
+    shared: str = ""
+    mark: str = ""
 
 
 class SetTurn(msgspec.Struct, frozen=True, kw_only=True, tag="turn"):

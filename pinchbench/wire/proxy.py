@@ -17,6 +17,7 @@ from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, has_end
 from pinchbench.wire.messages import PaceChanged, Released, RetrySettings
 from pinchbench.wire.pacing import Pacer
+from pinchbench.wire.request_owner import Mark, owner_of
 from pinchbench.wire.request_route import (
     Origin,
     end_to_end,
@@ -48,6 +49,7 @@ HTTP_NOT_FOUND = 404
 HTTP_TOO_MANY_REQUESTS = 429
 HTTP_VERSION_NOT_SUPPORTED = 505
 TRIAL_OVER = "the trial ended first"
+NO_TRIAL = "No trial has this address now."
 
 
 class Recorder(Protocol):
@@ -62,9 +64,11 @@ class Recorder(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class TrialLease:
-    """A trial that has a token. `turn` may be set."""
+    """A trial that has a token. `turn` may be set. With `shared`, `mark` finds its requests among those of others."""
 
     token: str
+    shared: str = ""
+    mark: Mark | None = None
     trial: str
     turn: int
     recorder: Recorder | None
@@ -133,13 +137,30 @@ class Proxy:
         """The tokens with a lease."""
         return tuple(self._leases)
 
-    def lease(self, token: str, *, trial: str, turn: int = 0, recorder: Recorder | None = None) -> None:
+    def lease(
+        self,
+        token: str,
+        *,
+        trial: str,
+        turn: int = 0,
+        recorder: Recorder | None = None,
+        shared: str = "",
+        mark: str = "",
+    ) -> None:
         """Let a token's requests pass. Raises ValueError if it has a lease already."""
         if token in self._leases:
             raise ValueError("the token has a lease already")
         # Bounded by the allowance of the drafts in it.
         send, receive = create_memory_object_stream[Draft](float("inf"))
-        lease = TrialLease(token=token, trial=trial, turn=turn, recorder=recorder, drafts=send)
+        lease = TrialLease(
+            token=token,
+            shared=shared,
+            mark=Mark(mark) if shared else None,
+            trial=trial,
+            turn=turn,
+            recorder=recorder,
+            drafts=send,
+        )
         self._leases[token] = lease
         self._group.start_soon(self._write, lease, receive)
 
@@ -206,40 +227,51 @@ class Proxy:
         """Answer a request; return whether the connection stays open."""
         route = parse_route(head.target.decode("latin-1"))
         lease = self._leases.get(route.token) if route else None
-        if route is None or lease is None:
-            return await _refuse(inbound, HTTP_NOT_FOUND, "No trial has this address now.")
+        sharing = [one for one in self._leases.values() if one.shared and one.shared == route.token] if route else []
+        if route is None or (lease is None and not sharing) or (lease is not None and lease.shared):
+            return await _refuse(inbound, HTTP_NOT_FOUND, NO_TRIAL)
         upstream = self._upstreams.get(route.provider)
         if upstream is None:
             return await _refuse(inbound, HTTP_NOT_FOUND, f"The wire has no provider {route.provider}.")
         if head.http_version < b"1.1":
             return await _refuse(inbound, HTTP_VERSION_NOT_SUPPORTED, "The wire speaks HTTP/1.1 only.")
-        return await self._exchange(inbound, head, route, lease, upstream)
+        draft = Draft(self._allowance, provider=route.provider, method=head.method.decode("latin-1"))
+        overflow = None
+        if lease is None:  # whose request it is, only its body tells
+            overflow = await _read_request(inbound, draft)
+            lease = owner_of(sharing, route.rest, b"".join(draft.request))
+            if lease is None or lease.token not in self._leases:
+                draft.discard()
+                return await _refuse(inbound, HTTP_NOT_FOUND, NO_TRIAL)
+        return await self._exchange(inbound, head, route, lease, upstream, draft=draft, overflow=overflow)
 
     async def _exchange(
-        self, inbound: Inbound, head: h11.Request, route: Route, lease: TrialLease, upstream: _Upstream
+        self,
+        inbound: Inbound,
+        head: h11.Request,
+        route: Route,
+        lease: TrialLease,
+        upstream: _Upstream,
+        *,
+        draft: Draft,
+        overflow: bytes | None,
     ) -> bool:
         lease.exchanges += 1
-        provider = upstream.provider
-        draft = Draft(
-            self._allowance,
-            number=lease.exchanges,
-            trial=lease.trial,
-            turn=lease.turn,
-            provider=provider.id,
-            method=head.method.decode("latin-1"),
-        )
+        provider, token = upstream.provider, route.token
+        draft.assign(number=lease.exchanges, trial=lease.trial, turn=lease.turn)
         target = upstream.origin.path + (route.rest or "/")
-        draft.path = recorded_target(target.replace(lease.token, provider.key), key=provider.key)
-        headers = request_headers(head.headers.raw_items(), origin=upstream.origin, token=lease.token, key=provider.key)
+        draft.path = recorded_target(target.replace(token, provider.key), key=provider.key)
+        headers = request_headers(head.headers.raw_items(), origin=upstream.origin, token=token, key=provider.key)
         draft.request_headers = recorded_headers(headers, key=provider.key)
         stays_open = False
         with self._ending(lease, draft):
             try:
-                overflow = await _read_request(inbound, draft)
+                if overflow is None:
+                    overflow = await _read_request(inbound, draft)
                 call = _Call(
                     inbound=inbound,
                     head=head,
-                    target=with_key(target, token=lease.token, key=provider.key).encode("latin-1"),
+                    target=with_key(target, token=token, key=provider.key).encode("latin-1"),
                     headers=headers,
                     lease=lease,
                     upstream=upstream,

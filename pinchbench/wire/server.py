@@ -152,9 +152,16 @@ class _Server:
         try:
             recorder = None
             if command.path is not None:
-                secrets = (*self._secrets, command.token)
+                secrets = (*self._secrets, command.token, *([command.shared] if command.shared else []))
                 recorder = await to_thread.run_sync(self._open_recorder, Path(command.path), secrets)
-            proxy.lease(command.token, trial=command.trial, turn=command.turn, recorder=recorder)
+            proxy.lease(
+                command.token,
+                trial=command.trial,
+                turn=command.turn,
+                recorder=recorder,
+                shared=command.shared,
+                mark=command.mark,
+            )
         except (OSError, ValueError) as error:
             return LeaseRefused(token=command.token, reason=str(error))
         return Leased(token=command.token)

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.anyio
 
 
 def _draft(allowance: Allowance) -> Draft:
-    return Draft(allowance, number=1, trial="task/1", turn=0, provider="openai", method="POST")
+    draft = Draft(allowance, provider="openai", method="POST")
+    draft.assign(number=1, trial="task/1", turn=0)
+    return draft
 
 
 async def test_a_body_beyond_its_limit_is_kept_up_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
