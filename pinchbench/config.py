@@ -20,6 +20,7 @@ from pinchbench.defaults import (
     MAX_INFRA_RETRIES,
     MAX_JUDGE_CONCURRENCY,
     MAX_MODEL,
+    MAX_REQUESTS,
     MAX_RETRY_DELAY_S,
     MAX_RUNS,
     MAX_SEED,
@@ -147,6 +148,8 @@ class RunConfig:
         max_cost: what the run may cost in USD, its judge included, as far as prices are known; None for no limit.
         max_tokens: how many tokens the agents and the judge may use; None for no limit.
         max_hours: how long the run may take this time; None for no limit.
+        wire: whether requests to the model go through the wire, which records them, where that does not change them.
+        max_requests: how many of them may be in flight at once, 1 to 1000; None for no limit. Needs the wire.
         preflight: whether the model's and the judge's endpoints are asked one question before anything is set up.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
         seed: shuffles trials that are expected to take equally long, 0 to 2**32 - 1; None leaves them in the plan's
@@ -185,6 +188,8 @@ class RunConfig:
     max_cost: float | None = None
     max_tokens: int | None = None
     max_hours: float | None = None
+    wire: bool = True
+    max_requests: int | None = None
     preflight: bool = True
     linger_s: float = 15.0
     seed: int | None = None
@@ -229,6 +234,10 @@ class RunConfig:
         ):
             if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{option} {value} is out of range; it is above 0.")
+        if self.max_requests is not None:
+            _between("--max-requests", self.max_requests, 1, MAX_REQUESTS)
+            if not self.wire:
+                raise ConfigError("--max-requests needs the wire, which --no-wire turns off.")
         self._check_prices()
         if self.max_cost is not None and self.base_url is not None and self.price_in is None:
             raise ConfigError(

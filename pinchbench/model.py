@@ -275,6 +275,37 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WireFacts:
+    """What the wire measured of one attempt, with the provider's own figures.
+
+    Attributes:
+        calls: requests to a model, failed ones included.
+        failed: the statuses of the calls without a complete reply; 0 where there was no reply, 200 for a cut one.
+        wire_retries: the statuses for which the wire asked again, which OpenClaw did not see.
+        usage: as the provider reported it; the cost is 0 where it did not.
+        unreported: replies without usage.
+        models: the models that answered, as the provider names them.
+        first_token_s: the median time to the first token, in seconds; None without a streamed reply.
+        output_tokens_per_s: of complete streamed replies; None without one.
+        model_s: how long at least one request was at the provider, in seconds.
+        queued_s: how long the wire held requests back, summed, in seconds.
+        between_s: how long no request was at the provider between two of the same turn: tools, and OpenClaw itself.
+    """
+
+    calls: int = 0
+    failed: tuple[int, ...] = ()
+    wire_retries: tuple[int, ...] = ()
+    usage: Usage = Usage()
+    unreported: int = 0
+    models: tuple[str, ...] = ()
+    first_token_s: float | None = None
+    output_tokens_per_s: float | None = None
+    model_s: float = 0.0
+    queued_s: float = 0.0
+    between_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """What became of one attempt at a trial: one line of the journal.
 
@@ -285,7 +316,7 @@ class Outcome:
     `not_kept` names the files of the workspace that its archive, and so the graders, had to leave out, and why.
     `asleep_s` is how long the machine or the runner was suspended meanwhile, which is in no other time; `rate_limits`
     counts the provider's answers of 429 that the transcript tells of. `files` holds the SHA-256 of each file of the
-    evidence by its name; None in runs of releases that kept none.
+    evidence by its name; None in runs of releases that kept none. `wire` is None where requests were not recorded.
     """
 
     key: TrialKey
@@ -319,6 +350,7 @@ class Outcome:
     level: str = ""
     note: str = ""
     files: Mapping[str, str] | None = None
+    wire: WireFacts | None = None
 
     @property
     def status(self) -> Status:

@@ -100,6 +100,7 @@ def run_config(folder: Path, program: Path, prompts: Mapping[str, str], *, timeo
         openclaw=str(program),
         retry_delay_s=0.01,
         preflight=False,
+        wire=False,
         isolation=Isolation.PRIVATE,  # and not as the machine's memory has it
     )
 

@@ -29,6 +29,13 @@ TASKS_DIR = option("--tasks-dir", type=FOLDER, help="The suite's folder (default
 NO_PREFLIGHT = option(
     "--no-preflight", is_flag=True, help="Do not ask the model's and the judge's endpoints one question first."
 )
+NO_WIRE = option("--no-wire", is_flag=True, help="Do not record the requests between OpenClaw and the model.")
+MAX_REQUESTS = option(
+    "--max-requests",
+    type=click.IntRange(1, defaults.MAX_REQUESTS),
+    metavar="N",
+    help="Requests to the model at once; fewer while it answers 429.",
+)
 NO_REPORT = option("--no-report", is_flag=True, help="Write no report.html at the end.")
 
 WITH_NOTES = option("--with-notes", is_flag=True, help="Send the graders' notes to the leaderboard too, as far "

@@ -25,6 +25,7 @@ from pinchbench.cli.tasks import tasks
 from pinchbench.cli.upload import upload
 from pinchbench.cli.verify import verify
 from pinchbench.cli.watch import watch
+from pinchbench.cli.wire import wire
 from pinchbench.report.text import folded
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ ENDLESS = 100_000  # columns: longer than any text of ours
 LINE = 96  # columns of a command's line; formatting shortens it further on a narrow terminal
 SECTIONS = {
     "Run": ("run", "resume", "regrade"),
-    "Look at it": ("watch", "history", "report", "compare", "export", "verify"),
+    "Look at it": ("watch", "history", "report", "compare", "export", "verify", "wire"),
     "Public leaderboard": ("register", "upload"),
     "Tasks and set-up": ("tasks", "openclaw", "doctor", "clean", "completion"),
 }
@@ -174,6 +175,7 @@ for _command in (
     doctor,
     compare,
     watch,
+    wire,
     report,
     verify,
     register,

@@ -12,8 +12,10 @@ from pinchbench.cli.deferred import performs
 from pinchbench.cli.options import (
     CONTEXT,
     FOLDER,
+    MAX_REQUESTS,
     NO_PREFLIGHT,
     NO_REPORT,
+    NO_WIRE,
     TASKS_DIR,
     WITH_NOTES,
     judge_options,
@@ -80,6 +82,8 @@ SECTIONS = {
         " equally long; the same number gives the same order.")  # fmt: skip
 @option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
 @NO_PREFLIGHT
+@NO_WIRE
+@MAX_REQUESTS
 @NO_REPORT
 @WITH_NOTES
 @option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")

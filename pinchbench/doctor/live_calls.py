@@ -102,8 +102,7 @@ async def _scripted(config: RunConfig) -> AsyncGenerator[ScriptedModel | None]:
         yield model
 
 
-def _play(scripted: ScriptedModel, turn: int) -> None:
-
+async def _play(scripted: ScriptedModel, turn: int) -> None:
     del turn  # there is one
     scripted.play(slot_name(1), TrialKey(task_id=TASK.task_id, repetition=1), ScriptedTurn(answer="ready"))
 

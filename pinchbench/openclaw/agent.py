@@ -26,7 +26,7 @@ from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSig
 from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from pinchbench.model import Task, Turn
     from pinchbench.openclaw.command import OpenClaw
@@ -64,7 +64,7 @@ class OpenClawAgent:
         marker: str | None = None,
         stop_signal: StopSignal | None = None,
         callbacks: ProgressCallbacks | None = None,
-        before_turn: Callable[[int], None] | None = None,
+        before_turn: Callable[[int], Awaitable[None]] | None = None,
     ) -> TaskResult:
         """Run every turn of `task` and read its transcript.
 
@@ -76,7 +76,7 @@ class OpenClawAgent:
             marker: the name of the trial, which is in the environment of every process it starts.
             stop_signal: its `stop` ends the task with the reason `interrupted`.
             callbacks: receives events while the task runs.
-            before_turn: called with the index of each turn before its process starts.
+            before_turn: awaited with the index of each turn before its process starts.
 
         Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
         as exceptions. Raises OSError if the home or the evidence folder can't be written, or if a file of OpenClaw
@@ -123,7 +123,7 @@ class OpenClawAgent:
                         marker=marker,
                     )
                     if before_turn is not None:
-                        before_turn(index)
+                        await before_turn(index)
                     await self._turn(spec, left_s, progress, stop_signal, outputs)
                     if not progress.goes_on():
                         break

@@ -24,7 +24,7 @@ class Evidence:
     @property
     def of_agent(self) -> tuple[Path, ...]:
         """The files that are final when the attempt has ended."""
-        return (self.stdout, self.stderr, self.gateway_log, self.transcript, self.workspace)
+        return (self.stdout, self.stderr, self.gateway_log, self.transcript, self.wire, self.workspace)
 
     @property
     def stdout(self) -> Path:
@@ -45,6 +45,11 @@ class Evidence:
     def transcript(self) -> Path:
         """The events of all sessions, one JSON object per line, as OpenClaw stored them."""
         return self.folder / "transcript.jsonl"
+
+    @property
+    def wire(self) -> Path:
+        """The recorded requests to the model and its replies; only if they went through the wire."""
+        return self.folder / "wire.jsonl.zst"
 
     @property
     def workspace(self) -> Path:

@@ -10,7 +10,18 @@ from msgspec import UNSET, Meta, UnsetType
 from pinchbench.errors import ResultsError
 
 # msgspec reads the annotations at run time
-from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Reason, Status, Stop, TrialKey, Ungraded, Usage
+from pinchbench.model import (
+    CheckGrade,
+    GradingType,
+    JudgeGrade,
+    Reason,
+    Status,
+    Stop,
+    TrialKey,
+    Ungraded,
+    Usage,
+    WireFacts,
+)
 from pinchbench.results.statistics import Estimate  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -102,6 +113,10 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
     rate_limits: Annotated[int, Meta(description="answers of 429 that the transcript shows")] = 0
     level: Annotated[str, Meta(description="the level of containment")] = ""
     note: str = ""
+    wire: Annotated[
+        WireFacts | UnsetType,
+        Meta(description="what the provider was asked and said, measured between OpenClaw and it; missing without"),
+    ] = UNSET
     grade: GradeEntry | None = None
 
     @property

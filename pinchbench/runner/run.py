@@ -12,6 +12,7 @@ from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.runner.assembly import assemble, run_began
 from pinchbench.runner.graders import limit_grading
+from pinchbench.runner.model_wire import open_wire
 from pinchbench.runner.prepare import prepare, scripts
 from pinchbench.runner.run_context import make_context
 from pinchbench.runner.set_up import require_capacity, set_up
@@ -69,10 +70,11 @@ async def run_prepared(
                     keep_prepared(),  # for checks
                     create_task_group() as gateways,
                     _scripted_model(prepared.config) as scripted,
+                    open_wire(prepared.config, scripted, tell=run.observer.tell) as wire,
                     AsyncExitStack() as stack,
                 ):
                     with run.interrupt.setup:
-                        ready = await set_up(run, folders, scripted=scripted, gateways=gateways, stack=stack)
+                        ready = await set_up(run, folders, scripted=scripted, wire=wire, gateways=gateways, stack=stack)
                     if run.interrupt.signal is not None:
                         raise RunInterruptedError(run.interrupt.signal)
                     folders.has_begun = True

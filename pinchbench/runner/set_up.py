@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.homes.gateway import Gateway
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.results.journal.records import Record
+    from pinchbench.runner.model_wire import ModelWire
     from pinchbench.runner.observer import RunObserver
     from pinchbench.runner.prepare import Prepared, Resumption
     from pinchbench.runner.run_context import RunContext
@@ -65,6 +66,7 @@ class Ready:
     homes: tuple[Home, ...]
     judge: Judge | None
     first: Record
+    wire: ModelWire | None = None
 
 
 def require_capacity(slots: int) -> None:
@@ -83,7 +85,13 @@ def require_capacity(slots: int) -> None:
 
 
 async def set_up(
-    run: RunContext, folders: RunFolders, *, scripted: ScriptedModel | None, gateways: TaskGroup, stack: AsyncExitStack
+    run: RunContext,
+    folders: RunFolders,
+    *,
+    scripted: ScriptedModel | None,
+    wire: ModelWire | None,
+    gateways: TaskGroup,
+    stack: AsyncExitStack,
 ) -> Ready:
     """Create the homes, open the judge, and write down what runs.
 
@@ -129,6 +137,7 @@ async def set_up(
             slots=prepared.slots,
             user=user,
             scripted=scripted,
+            wire=wire,
             longest_s=max(attempt.trial.timeout_s for attempt in prepared.attempts),
             keep=keep,
             watch_skills=any(len(trial.task.turns) > 1 for trial in prepared.trials),
@@ -146,7 +155,7 @@ async def set_up(
         observer.set_up("making the homes of the judge's agents")
     opening = open_judge(config.judge, openclaw=openclaw, folder=folders.work / HOMES, run_id=run.run_id)
     judge = await stack.enter_async_context(opening)
-    return Ready(config=config, openclaw=openclaw, homes=homes, judge=judge, first=first)
+    return Ready(config=config, openclaw=openclaw, homes=homes, judge=judge, first=first, wire=wire)
 
 
 async def _ask_endpoints(prepared: Prepared, user: UserState, observer: RunObserver) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home
+    from pinchbench.runner.model_wire import ModelWire
 
 GATEWAY = "gateway"  # its home among them; its marker is `.gateway`, as no task is named
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
@@ -61,6 +62,7 @@ async def make_homes(
     slots: int,
     user: UserState,
     scripted: ScriptedModel | None,
+    wire: ModelWire | None = None,
     longest_s: float = LONGEST_S,
     keep: Callable[[Gateway], None] | None = None,
     watch_skills: bool = True,
@@ -94,7 +96,7 @@ async def make_homes(
         passed=config.pass_env,
     )
     env = dict(needed.env)
-    if config.api_key_env is not None:
+    if config.api_key_env is not None and wire is None:  # else the wire has the key, and no agent needs it
         env[ENDPOINT_KEY] = os.environ[config.api_key_env]
     root = run_folder / HOMES
     if config.isolation is not Isolation.GATEWAY:
@@ -107,12 +109,12 @@ async def make_homes(
             model=config.model,
             user=needed.user,
             env=env,
-            provider=_provider(config, scripted, slot=1 if keep is None else None),
+            provider=_provider(config, scripted, wire, slot=1 if keep is None else None),
             trial_s=longest_s,
         )
         if keep is None:
             return tuple(
-                clone(template, root / slot_name(slot), _provider(config, scripted, slot=slot))
+                clone(template, root / slot_name(slot), _provider(config, scripted, wire, slot=slot))
                 for slot in range(1, slots + 1)
             )
         home = clone(template, root / GATEWAY)
@@ -195,7 +197,9 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
         yield OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
 
 
-def _provider(config: RunConfig, scripted: ScriptedModel | None, *, slot: int | None) -> tuple[str, Json] | None:
+def _provider(
+    config: RunConfig, scripted: ScriptedModel | None, wire: ModelWire | None, *, slot: int | None
+) -> tuple[str, Json] | None:
     """The provider entry that goes into a private config, when the run brings an endpoint of its own.
 
     `slot` is whose home it is; None for that of a gateway, which all share.
@@ -204,11 +208,14 @@ def _provider(config: RunConfig, scripted: ScriptedModel | None, *, slot: int | 
     if scripted is not None:
         from pinchbench.demo.server import provider_config  # noqa: PLC0415 - a web server, for demo models only
 
+        if wire is not None:  # behind it, all slots have the same address
+            return name, wire.through(provider_config(scripted, None, model_id), slot)
         return name, provider_config(scripted, slot_name(slot) if slot is not None else None, model_id)
     if config.base_url is None:
         return None
     prices = (config.price_in or 0, config.price_out or 0)
-    return name, endpoint(config.base_url, model_id, with_key=config.api_key_env is not None, prices=prices)
+    entry = endpoint(config.base_url, model_id, with_key=config.api_key_env is not None, prices=prices)
+    return name, entry if wire is None else wire.through(entry, slot)
 
 
 def endpoint(base_url: str, model_id: str, *, with_key: bool, prices: tuple[float, float] = (0, 0)) -> Json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,10 @@ from pinchbench.files.workspace import fill_workspace
 from pinchbench.model import Outcome, Reason
 from pinchbench.process.disk import is_disk_full
 from pinchbench.results.evidence import Evidence, digests_of
+from pinchbench.runner.wire_facts import read_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from pathlib import Path
 
     from pinchbench.model import Attempt, Trial, WorkspaceFile
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import StopSignal
     from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.model_wire import ModelWire
     from pinchbench.runner.run_redaction import Redactor
 
 MAX_NOTE = 4000  # characters of a note in the journal
@@ -50,7 +53,9 @@ class TrialPlace:
     stop_signal: StopSignal
     callbacks: ProgressCallbacks
     redactor: Redactor
-    before_turn: Callable[[int], None] | None = None
+    before_turn: Callable[[int], Awaitable[None]] | None = None
+    wire: ModelWire | None = None
+    is_gateway: bool = False
 
 
 async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outcome], None]) -> None:
@@ -128,17 +133,20 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     began = anyio.current_time()
     await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.redactor)
     prepared = anyio.current_time()
-    result = await place.agent.execute_task(
-        trial.task,
-        workspace=workspace,
-        evidence=evidence,
-        timeout_s=trial.timeout_s,
-        marker=f"{place.run_id}/{trial.key}/{blank.attempt}",
-        stop_signal=place.stop_signal,
-        callbacks=place.callbacks,
-        before_turn=place.before_turn,
-    )
+    async with _recorded(trial, place, workspace, evidence) as before_turn:
+        result = await place.agent.execute_task(
+            trial.task,
+            workspace=workspace,
+            evidence=evidence,
+            timeout_s=trial.timeout_s,
+            marker=f"{place.run_id}/{trial.key}/{blank.attempt}",
+            stop_signal=place.stop_signal,
+            callbacks=place.callbacks,
+            before_turn=before_turn,
+        )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
+    if place.wire is not None:
+        outcome = await _with_wire(outcome, result.evidence, place.wire)
     if not outcome.reason.is_valid:
         return outcome  # nobody will grade it
     try:
@@ -151,6 +159,45 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
             note=f"the workspace could not be kept: {error}"[:MAX_NOTE],
         )
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
+
+
+@asynccontextmanager
+async def _recorded(
+    trial: Trial, place: TrialPlace, workspace: Path, evidence: Path
+) -> AsyncGenerator[Callable[[int], Awaitable[None]] | None]:
+    """Let the trial's requests pass the wire and be recorded; yields what is to be awaited before each turn."""
+    if place.wire is None:
+        yield place.before_turn
+        return
+    lease = place.wire.lease(
+        place.slot,
+        trial=str(trial.key),
+        recording=Evidence(folder=evidence).wire,
+        workspace=workspace,
+        is_gateway=place.is_gateway,
+    )
+    async with lease as recorded:
+
+        async def before_turn(turn: int) -> None:
+            await recorded.set_turn(turn)
+            if place.before_turn is not None:
+                await place.before_turn(turn)
+
+        yield before_turn
+
+
+async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> Outcome:
+    """Return the outcome with what the wire measured; what it contradicts is not evidence."""
+    try:
+        facts, contradiction = await to_thread.run_sync(read_wire, evidence.wire, evidence.transcript)
+    except (OSError, PinchBenchError) as error:
+        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
+    outcome = replace(outcome, wire=facts)
+    if wire.has_failed:
+        return replace(outcome, reason=Reason.EVIDENCE_LOST, note="the wire failed during this trial")
+    if contradiction and outcome.reason.is_valid:
+        return replace(outcome, reason=Reason.EVIDENCE_LOST, note=contradiction[:MAX_NOTE])
+    return outcome
 
 
 def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile], redactor: Redactor) -> None:

@@ -6,6 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import Isolation
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -54,6 +55,7 @@ class Worker:
         self._context = context
         self._config = ready.config
         self._control = control
+        self._wire = ready.wire
         self._scripted = scripted
         self._scripts = scripts
         self._timezone = timezone
@@ -89,6 +91,8 @@ class Worker:
             callbacks=self._callbacks(attempt),
             redactor=context.redactor,
             before_turn=partial(self._play, key) if self._scripted is not None else None,
+            wire=self._wire,
+            is_gateway=self._config.isolation is Isolation.GATEWAY,
         )
         hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))
         self._emit(TrialBegan(slot=self._slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))
@@ -124,7 +128,7 @@ class Worker:
             retrying=retrying,
         )
 
-    def _play(self, key: TrialKey, turn: int) -> None:
+    async def _play(self, key: TrialKey, turn: int) -> None:
         assert self._scripted is not None  # noqa: S101 - only called for scripted models
         place = f"{self._context.run_id}/{key.folder}"  # agents of a gateway share one address
         self._scripted.play(slot_name(self._slot), key, self._scripts[key.task_id][turn], place=place)

@@ -29,6 +29,8 @@ def resume_run(
     settings = {name: value for name, value in options.items() if value is not None and value is not False}
     if settings.pop("no_fail_fast", False):
         settings["fail_fast"] = False
+    if settings.pop("no_wire", False):
+        settings["wire"] = False
     settings["preflight"] = not settings.pop("no_preflight", False)
     if judge is not None:
         settings["judge"] = judge

@@ -19,6 +19,7 @@ def run_suite(
     with_notes: bool,
     no_fail_fast: bool,
     no_preflight: bool,
+    no_wire: bool,
     isolation: str,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -32,6 +33,7 @@ def run_suite(
         upload_notes=with_notes,
         fail_fast=not no_fail_fast,
         preflight=not no_preflight,
+        wire=not no_wire,
     )
     if dry_run:
         action("run_plan.show_plan")(config, as_json=as_json)
