@@ -87,7 +87,7 @@ class LeaderboardError(PinchBenchError):
 
 
 class NotForTheLeaderboardError(LeaderboardError):
-    """A run is none that the leaderboard compares; nothing was sent."""
+    """The leaderboard does not compare such a run; nothing was sent."""
 
 
 class UnfitError(PinchBenchError):

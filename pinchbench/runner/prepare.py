@@ -75,7 +75,7 @@ class Prepared:
         for attempt, sentence in self.unmet:
             lacking.setdefault(sentence, {})[attempt.key.task_id] = None
         return (
-            *(f"Left out: {problem}" for problem in self.skipped),
+            *(f"Excluded: {problem}" for problem in self.skipped),
             *filter(None, (self.note,)),
             *(f"Not run, as {sentence}: {', '.join(task_ids)}." for sentence, task_ids in lacking.items()),
             *filter(None, (self.unjudged,)),

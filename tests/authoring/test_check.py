@@ -200,7 +200,7 @@ class TestEndingEarly:
                 said = b"".join([part async for part in runner.stderr]).decode()
                 assert await runner.wait() == 128 + number
         assert not psutil.pid_exists(pid)
-        assert f"{number.name}: The scripts that run are ended." in said
+        assert f"{number.name}: Ending the running scripts." in said
         assert f"Error: {number.name} came; 0 of 1 tasks were checked." in said
 
     async def test_what_a_killed_one_left_is_removed_by_the_next(self, tmp_path: Path) -> None:

@@ -275,7 +275,7 @@ def test_all_broken_task_files_are_named_with_file_line_and_reason_before_anythi
     assert re.search(r"task_one\.md:\d+: .*\n.*task_two\.md:\d+: ", broken.stderr)
     assert not (tmp_path / "pb").exists() or skipped.returncode == 0
     assert skipped.returncode == 0, skipped.stderr
-    assert "Left out: " in skipped.stderr
+    assert "Excluded: " in skipped.stderr
 
 
 def test_tasks_list_and_show_go_on_past_files_that_can_not_be_used(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def _check(check: CheckGrade) -> Json:
 
 
 def _judge(judge: JudgeGrade) -> Json:
-    cost = "cost not told" if judge.cost_usd is None else f"${judge.cost_usd:.4f}"
+    cost = "cost not reported" if judge.cost_usd is None else f"${judge.cost_usd:.4f}"
     calls = many(judge.calls, "call") + (f", {judge.cached} from the cache" if judge.cached else "")
     return {
         "score": judge.score,

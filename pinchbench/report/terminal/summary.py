@@ -335,7 +335,7 @@ def _judge_line(judge: JudgeTotals) -> str:
 
 def _judge_cost(judge: JudgeTotals) -> str:
     if judge.cost_usd is None:
-        return "cost not told by the endpoint"
+        return "cost not reported by the endpoint"
     told = f"${judge.cost_usd:.4f}"
     missing = judge.calls_without_cost
-    return f"{told}, cost not told for {missing} of {many(judge.calls, 'call')}" if missing else told
+    return f"{told}, cost not reported for {missing} of {many(judge.calls, 'call')}" if missing else told

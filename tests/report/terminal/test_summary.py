@@ -108,7 +108,7 @@ def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() 
     assert "Without their judge, the checks of 1 task give 0.90; not in the score." in text
     assert "\ntask_c: " not in text
     assert "1 trial is ungraded for want of a judge: `pinchbench-async regrade r --judge MODEL` grades them.\n" in text
-    assert "Judge judge-1: 2 calls for 1 trial, 1 from the cache, 2.4k tokens, cost not told" in text
+    assert "Judge judge-1: 2 calls for 1 trial, 1 from the cache, 2.4k tokens, cost not reported" in text
     rows = [line.split()[:2] for line in text.splitlines()[1:7]]
     assert rows[:4] == [["coding", "0.75"], ["task_a", "0.75"], ["writing", "0.00"], ["task_b", "0.00"]]
     assert rows[4:] == [["task_c", "ungraded"], ["4", "of"]]
@@ -129,8 +129,11 @@ def _judged(task_id: str, judge: JudgeGrade) -> Grade:
     ("costs", "said"),
     [
         ((0.25, 0.5), "2 calls for 2 trials, 0 from the cache, 0 tokens, $0.7500."),
-        ((0.25, None), "2 calls for 2 trials, 0 from the cache, 0 tokens, $0.2500, cost not told for 1 of 2 calls."),
-        ((None, None), "2 calls for 2 trials, 0 from the cache, 0 tokens, cost not told by the endpoint."),
+        (
+            (0.25, None),
+            "2 calls for 2 trials, 0 from the cache, 0 tokens, $0.2500, cost not reported for 1 of 2 calls.",
+        ),
+        ((None, None), "2 calls for 2 trials, 0 from the cache, 0 tokens, cost not reported by the endpoint."),
     ],
 )
 def test_a_part_of_the_judges_cost_is_never_shown_as_the_whole(costs: tuple[float | None, ...], said: str) -> None:
