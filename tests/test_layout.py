@@ -40,6 +40,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "tasks",
         "upload",
         "verify",
+        "wire",
     ),
     # what those commands do: as above
     "cli/actions": (
@@ -69,6 +70,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "upload",
         "verify",
         "watch",
+        "wire",
     ),
     "demo": ("completion",),
     # test_doctor.py
@@ -178,6 +180,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "control",
         "graders",
         "judging",
+        "model_wire",
         "prepare",
         "provenance",
         "recorder",
@@ -185,6 +188,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "run_context",
         "run_folders",
         "set_up",
+        "wire_facts",
         "worker",
     ),
     "runner/scheduling": ("plan",),

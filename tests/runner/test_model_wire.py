@@ -1,0 +1,112 @@
+"""When requests go through the wire, and what of the key is left for the agent."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from http_server import HttpServer, Request, Response, running
+from pinchbench.config import RunConfig
+from pinchbench.defaults import Isolation
+from pinchbench.errors import ConfigError
+from pinchbench.runner.model_wire import open_wire, why_without
+from pinchbench.runner.wire_facts import read_wire
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.openclaw.homes.credentials import Json
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-planted-0123456789abcdef"
+ENTRY: Json = {"baseUrl": "http://direct", "apiKey": "${KEY}", "api": "openai-completions"}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (RunConfig(model="demo/oracle"), ""),
+        (RunConfig(model="own/m", base_url="http://127.0.0.1:1/v1"), ""),
+        (RunConfig(model="own/m", base_url="http://127.0.0.1:1/v1", wire=False), "--no-wire"),
+        (RunConfig(model="anthropic/m", isolation=Isolation.SHARED), "your own OpenClaw"),
+        (RunConfig(model="anthropic/m"), "sends anthropic other requests through a proxy"),
+    ],
+)
+def test_requests_that_the_wire_would_change_do_not_go_through_it(config: RunConfig, why: str) -> None:
+    assert why in why_without(config)
+    assert bool(why) == bool(why_without(config))
+
+
+def test_an_endpoint_behind_a_proxy_of_the_environment_is_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "near.example")
+
+    assert "behind the proxy" in why_without(RunConfig(model="own/m", base_url="https://far.example/v1"))
+    assert why_without(RunConfig(model="own/m", base_url="https://near.example/v1")) == ""
+
+
+def test_a_limit_of_requests_needs_the_wire() -> None:
+    with pytest.raises(ConfigError, match="--no-wire"):
+        RunConfig(model="demo/oracle", wire=False, max_requests=4)
+
+
+class Model(HttpServer[Request]):
+    """An endpoint that always says the same."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self._body = body
+
+    async def respond(self, request: Request) -> Response:
+        self.record(request)
+        return Response(body=self._body, headers={"content-type": "application/json"})
+
+
+@pytest.mark.parametrize("is_gateway", [False, True])
+async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_gateway: bool
+) -> None:
+    monkeypatch.setenv("OWN_KEY", KEY)
+    reply = {"model": "m-1", "choices": [{"message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]}
+    usage = {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}
+    told: list[str] = []
+    async with running(Model(json.dumps(reply | usage).encode())) as server:
+        config = RunConfig(model="own/m", base_url=f"http://127.0.0.1:{server.port}/v1", api_key_env="OWN_KEY")
+        async with open_wire(config, None, tell=told.append) as wire:
+            assert wire is not None
+            entry = wire.through(ENTRY, None if is_gateway else 1)
+            assert KEY not in json.dumps(entry)
+            workspace, recording = tmp_path / "run" / "task_a", tmp_path / "wire.jsonl.zst"
+            lease = wire.lease(1, trial="task_a", recording=recording, workspace=workspace, is_gateway=is_gateway)
+            async with lease as trial, httpx2.AsyncClient(trust_env=False) as client:
+                await trial.set_turn(1)
+                headers = {"Authorization": f"Bearer {entry['apiKey']}"}
+                messages = [{"role": "system", "content": f"Your workspace is {workspace}."}]
+                url = f"{entry['baseUrl']}/chat/completions"
+                answer = await client.post(url, json={"model": "m", "messages": messages}, headers=headers)
+            assert answer.status_code == 200
+            after = await _after(url, headers)
+    assert after == 404
+    assert told == []
+    [asked] = server.requests
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.path == "/v1/chat/completions"
+    facts, contradiction = read_wire(recording, tmp_path / "none.jsonl")
+    assert (facts.calls, facts.failed, facts.models, facts.usage.total_tokens) == (1, (), ("m-1",), 7)
+    assert contradiction == ""
+    assert KEY.encode() not in recording.read_bytes()
+
+
+async def _after(url: str, headers: dict[str, str]) -> int:
+    """Ask once more when the trial is over."""
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        return (await client.post(url, json={"model": "m", "messages": []}, headers=headers)).status_code
