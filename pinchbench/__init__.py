@@ -85,7 +85,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used: `pinchbench-async --help` needs none of them."""
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module  # noqa: PLC0415 - only who uses a public name needs it
 
     for module, names in _HOMES.items():
         if name in names:

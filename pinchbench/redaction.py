@@ -289,7 +289,7 @@ class _PatternFinder:
 
     def spans(self, data: bytearray, size: int, ready: int) -> list[tuple[int, int]]:
         """Where patterns begin before `ready` and end within `size`, sorted."""
-        import numpy as np  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - as above
 
         groups = np.frombuffer(data, dtype="<u4", count=size // 4)
         hashes = np.multiply(groups, self._factor)

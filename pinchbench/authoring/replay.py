@@ -173,8 +173,14 @@ def _problem(end: ProcessEnd) -> str:
             return f"the command ended with exit code {end.exit_code}"
         case EndReason.TIMED_OUT:
             return f"the command ran for more than {STEP_LIMIT_S:.0f} s"
-        case reason:
-            return f"the command ended as {reason.value} {end.error}".rstrip()
+        case (
+            EndReason.STOPPED
+            | EndReason.OUTPUT_LIMIT
+            | EndReason.PROCESS_LIMIT
+            | EndReason.NOT_STARTED
+            | EndReason.GUARDIAN_LOST
+        ):
+            return f"the command ended as {end.reason.value} {end.error}".rstrip()
 
 
 def _said(stage: PlayFolders) -> str:

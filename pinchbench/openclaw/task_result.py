@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from pinchbench.model import Reason, Status, Usage
 from pinchbench.openclaw.complaints import Complaints, is_rate_limit, is_silence, names_full_disk
@@ -183,6 +183,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
             | EndReason.PROCESS_LIMIT
         ):
             pass  # what it left behind decides
+        case reason:
+            assert_never(reason)
     failed = end.reason is EndReason.EXITED and end.exit_code != 0
     timed_out = end.reason is EndReason.TIMED_OUT
     provider = "" if _models_doing(complaints.provider) else complaints.provider

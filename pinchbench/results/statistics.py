@@ -254,7 +254,7 @@ def _draw(
     source: Generator, deviations: NDArray[float64], repeated: Mapping[int, NDArray[float64]], rows: int
 ) -> NDArray[float64]:
     """Draw the deviation of the overall mean `rows` times."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415 - as above
 
     count = len(deviations)
     chosen = source.integers(count, size=rows * count)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from pinchbench.grading.judge.cache import JudgeCache
+from pinchbench.grading.judge.judge import Judge
+from pinchbench.grading.judge.openclaw import OpenClawJudge
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.install import cache_dir
 from pinchbench.runner.slots import make_judge_homes
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.config import JudgeConfig
-    from pinchbench.grading.judge.judge import Judge
     from pinchbench.openclaw.command import OpenClaw
 
 JUDGE_CACHE = "judge"
@@ -36,15 +38,8 @@ async def open_judge(
     if config is None:
         yield None
         return
-    # a client for HTTP takes a tenth of a second to import, which runs without a judge need not pay, nor the event loop
-    await to_thread.run_sync(import_module, "pinchbench.grading.judge.http")
-    from pinchbench.grading.judge.cache import JudgeCache  # noqa: PLC0415
-    from pinchbench.grading.judge.judge import Judge  # noqa: PLC0415
-
     cache = JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None
     if config.is_openclaw:
-        from pinchbench.grading.judge.openclaw import OpenClawJudge  # noqa: PLC0415
-
         assert openclaw is not None  # noqa: S101 - who asks for such a judge has looked for it
         homes = await make_judge_homes(config, openclaw, folder)
         agents = [OpenClawAgent(openclaw=openclaw, home=home) for home in homes]
@@ -53,7 +48,9 @@ async def open_judge(
         )
         yield Judge(endpoint, votes=config.votes, concurrency=config.concurrency, cache=cache)
         return
-    from pinchbench.grading.judge.http import open_http_judge  # noqa: PLC0415
+    # an HTTP client takes long to import: only runs that need it do so, and not in the event loop's thread
+    await to_thread.run_sync(import_module, "pinchbench.grading.judge.http")
+    from pinchbench.grading.judge.http import open_http_judge  # noqa: PLC0415 - imported above
 
     async with open_http_judge(config) as client:
         yield Judge(client, votes=config.votes, concurrency=config.concurrency, cache=cache)

@@ -85,7 +85,7 @@ def kind_of(run: PastRun, key: TrialKey) -> str:
             return "" if score is not None and score >= run.pass_threshold else "failure"
         case State.INFRASTRUCTURE:
             return "error"
-        case _:
+        case State.INTERRUPTED | State.PREREQUISITE_MISSING | State.NOT_RUN | State.UNGRADED:
             return "skipped"
 
 
@@ -122,9 +122,11 @@ def _why(run: PastRun, key: TrialKey, outcome: Outcome | None) -> tuple[str, str
         case State.UNGRADED:
             sort, said = ungraded_of(grade), notes or said
             begun = f"ungraded, {sort}"
-        case _:
+        case State.INFRASTRUCTURE:
             sort = outcome.reason.value
             begun = f"{sort}, infrastructure failure"
+        case State.INTERRUPTED | State.PREREQUISITE_MISSING | State.NOT_RUN:
+            sort = begun = outcome.reason.value
     message = f"{begun}: {said[0]}" if said else begun
     points = [f"{name}: {value:.2f}" for name, value in grade.breakdown.items()] if grade is not None else []
     return sort, message, "\n".join([*said, *points])

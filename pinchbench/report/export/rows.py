@@ -210,7 +210,7 @@ def state_of(run: PastRun, key: TrialKey) -> State:
             return State.PREREQUISITE_MISSING
         case Ending.INFRASTRUCTURE:
             return State.INFRASTRUCTURE
-        case _:
+        case Ending.COMPLETED | Ending.TIMED_OUT | Ending.AGENT_FAILED:
             return State.UNGRADED if run.score(key) is None else State.SCORED
 
 

@@ -196,8 +196,31 @@ def cause_of(outcome: Outcome) -> Cause:
             return _said_by_provider(outcome.note) or (BUSY if outcome.rate_limits else _CAUSES[outcome.reason])
         case Reason.WORKSPACE_FAILED | Reason.EVIDENCE_LOST if _FULL.search(outcome.note):
             return DISK_FULL
-        case reason:
-            return _CAUSES.get(reason, _NAMELESS)
+        case (
+            Reason.KILLED_BY_SIGNAL
+            | Reason.COMMAND_NOT_FOUND
+            | Reason.AGENT_NOT_STARTED
+            | Reason.NO_TRANSCRIPT
+            | Reason.MODEL_FALLBACK
+            | Reason.WORKSPACE_FAILED
+            | Reason.EVIDENCE_LOST
+            | Reason.GUARDIAN_LOST
+            | Reason.GATEWAY_LOST
+            | Reason.DISK_FULL
+            | Reason.SUSPENDED
+            | Reason.PREREQUISITE_MISSING
+            | Reason.RUNNER_BUG
+        ):
+            return _CAUSES[outcome.reason]
+        case (
+            Reason.COMPLETED
+            | Reason.TIMED_OUT
+            | Reason.NONZERO_EXIT
+            | Reason.OUTPUT_LIMIT
+            | Reason.MODEL_ERROR
+            | Reason.INTERRUPTED
+        ):
+            return _NAMELESS
 
 
 def is_busy(outcome: Outcome) -> bool:

@@ -8,7 +8,7 @@ import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
@@ -132,8 +132,10 @@ def _past(line: bytes, *, same_model: bool) -> PastTrial | None:
             agent_s = outcome.execution_time_s
         case Ending.TIMED_OUT:
             agent_s = max(outcome.execution_time_s, outcome.timeout_s)
-        case _:
+        case Ending.AGENT_FAILED | Ending.INFRASTRUCTURE | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:
             return None  # an agent that failed early is no estimate of the next one's time
+        case ending:
+            assert_never(ending)
     took_s = outcome.setup_s + agent_s
     if not 0 <= took_s < math.inf:
         return None

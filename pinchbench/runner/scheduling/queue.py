@@ -7,7 +7,7 @@ import math
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from pinchbench.model import Ending
 
@@ -118,6 +118,8 @@ class AttemptQueue:
                 follows = self._retry_timeouts and used < self._allowance
             case Ending.COMPLETED | Ending.AGENT_FAILED | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:
                 follows = False
+            case ending:
+                assert_never(ending)
         if follows:
             delay_s = self._delay_s * 2 ** min(used, MAX_DOUBLINGS) * self._jitter()
             self._used[attempt.key] = used if is_spared else used + 1

@@ -86,7 +86,8 @@ def test_each_verdict_says_why(tmp_path: Path) -> None:
     assert said["broken"][:2] == ("error", "provider_error")
     assert str(said["broken"][2]).endswith(": 429 Too Many Requests")
     assert said["ungraded"] == ("skipped", None, "ungraded, judge_unreachable: No answer.")
-    assert said["cut"][0] == said["passed@2"][0] == "skipped"
+    assert said["cut"] == ("skipped", None, "interrupted")
+    assert said["passed@2"][0] == "skipped"
     assert str(said["passed@2"][2]).startswith("not run; ")
     told = cases["failed"].findtext("system-out") or ""
     assert told.startswith("transcript: mock-m1_20260102-030000-0001/trials/failed/1/transcript.jsonl\n")
