@@ -180,7 +180,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "control",
         "graders",
         "judging",
-        "model_wire",
         "prepare",
         "provenance",
         "recorder",

@@ -20,7 +20,10 @@ from fakes import fake_openclaw
 from leaderboard_runs import planned
 from past_runs import Made, write_run
 from pinchbench.cli import main
+from pinchbench.results.evidence import Evidence
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.wire.exchange import Chunk, Exchange
+from pinchbench.wire.recording import RecordingWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +82,26 @@ def _small_suite(folder: Path) -> Path:
     return folder
 
 
+def _record(run: Path, task_id: str) -> None:
+    """Add the recording of three calls to a trial of a made-up run."""
+    evidence = Evidence(folder=run / "trials" / task_id / "1")
+    with RecordingWriter(evidence.wire) as recording:
+        for number in range(1, 4):
+            recording.append(
+                Exchange(
+                    number=number,
+                    began_at=0.0,
+                    provider="mock",
+                    method="POST",
+                    path="/v1/chat/completions",
+                    request=b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}',
+                    status=200,
+                    chunks=(Chunk(at_s=0.1, data=b'{"choices": [{"message": {"content": "hello"}}]}'),),
+                    ended_s=0.2,
+                )
+            )
+
+
 @pytest.fixture
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Reader]:
     """Make the reader, who is the user of this test."""
@@ -102,6 +125,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
         for name in ("MY_KEY", "JUDGE_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
             monkeypatch.setenv(name, "sk-of-a-test")
         finished = write_run(tmp_path / "results", planned(load_suite(bundled_tasks_dir()).suite, Made(score=0.75)))
+        _record(finished.folder, "task_05_outage_brief")
         prices = ["--price-in", "1", "--price-out", "1"]
         limited = ["--base-url", judge.base_url, *prices, "--runs", "2", "--max-tokens", "100"]
         assert run_program("--model", MODEL, *limited) == BUDGET
