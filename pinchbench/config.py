@@ -28,6 +28,7 @@ from pinchbench.defaults import (
     MAX_VOTES,
     OPENCLAW_JUDGE,
     THINKING_LEVELS,
+    DivergencePolicy,
     Isolation,
 )
 from pinchbench.errors import ConfigError
@@ -110,6 +111,58 @@ class JudgeConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReplaySettings:
+    """The run whose recorded replies are served instead of asking the model, and who answers otherwise.
+
+    Attributes:
+        folder: the folder of the recorded run.
+        on_divergence: what happens to a request that was not recorded.
+        fork_at: the number of the recorded request from which on a model answers, from 1; None without.
+        fork_turn: the number of the turn from which on a model answers, from 1; None without.
+        model: the model that answers then; None for that of the run.
+        base_url: its OpenAI-compatible endpoint; None for that of the run.
+        api_key_env: the name (never the value) of the environment variable that holds the endpoint's key.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    folder: str
+    on_divergence: DivergencePolicy = DivergencePolicy.STOP
+    fork_at: int | None = None
+    fork_turn: int | None = None
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        if self.fork_at is not None and self.fork_turn is not None:
+            raise ConfigError("--fork-at and --fork-turn don't go together: name a request or a turn.")
+        if self.model is not None:
+            _check_model("--model", self.model)
+            if not self.asks_model:
+                raise ConfigError(
+                    "--model is asked from a fork on: add --fork-at, --fork-turn or --on-divergence live."
+                )
+            if self.base_url is None and self.model not in DEMO_MODELS:
+                raise ConfigError(f"--model {self.model} needs --base-url: a replay asks OpenAI-compatible endpoints.")
+        if self.base_url is not None:
+            if not self.asks_model:
+                raise ConfigError(
+                    "--base-url is asked from a fork on: add --fork-at, --fork-turn or --on-divergence live."
+                )
+            _check_url("--base-url", self.base_url, key_option="--api-key-env")
+        if self.api_key_env is not None:
+            _check_key("--api-key-env", self.api_key_env)
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model may be asked at all."""
+        has_fork = self.fork_at is not None or self.fork_turn is not None
+        return has_fork or self.on_divergence is DivergencePolicy.LIVE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunConfig:
     """What to run and where.
 
@@ -150,6 +203,7 @@ class RunConfig:
         max_hours: how long the run may take this time; None for no limit.
         wire: whether requests to the model go through the wire, which records them, where that does not change them.
         max_requests: how many of them may be in flight at once, 1 to 1000; None for no limit. Needs the wire.
+        replay: the run whose recorded replies are served; None to ask the model.
         preflight: whether the model's and the judge's endpoints are asked one question before anything is set up.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
         seed: shuffles trials that are expected to take equally long, 0 to 2**32 - 1; None leaves them in the plan's
@@ -190,6 +244,7 @@ class RunConfig:
     max_hours: float | None = None
     wire: bool = True
     max_requests: int | None = None
+    replay: ReplaySettings | None = None
     preflight: bool = True
     linger_s: float = 15.0
     seed: int | None = None
@@ -234,16 +289,21 @@ class RunConfig:
         ):
             if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{option} {value} is out of range; it is above 0.")
-        if self.max_requests is not None:
-            _between("--max-requests", self.max_requests, 1, MAX_REQUESTS)
-            if not self.wire:
-                raise ConfigError("--max-requests needs the wire, which --no-wire turns off.")
+        self._check_wire()
         self._check_prices()
         if self.max_cost is not None and self.base_url is not None and self.price_in is None:
             raise ConfigError(
                 "--max-cost needs the prices of the endpoint, which are unknown: state them with --price-in and"
                 " --price-out (USD per million tokens), or use --max-tokens."
             )
+
+    def _check_wire(self) -> None:
+        if self.max_requests is not None:
+            _between("--max-requests", self.max_requests, 1, MAX_REQUESTS)
+            if not self.wire:
+                raise ConfigError("--max-requests needs the wire, which --no-wire turns off.")
+        if self.replay is not None and (self.isolation is Isolation.SHARED or not self.wire):
+            raise ConfigError("A replay needs the wire, and so a private home or gateway.")
 
     def _check_prices(self) -> None:
         prices = (self.price_in, self.price_out)
@@ -280,8 +340,45 @@ class RunConfig:
 
     @property
     def is_demo(self) -> bool:
-        """Whether the run brings its own scripted model."""
+        """Whether the agents ask a built-in model."""
         return self.model in DEMO_MODELS
+
+    @property
+    def scripted_model(self) -> str | None:
+        """The built-in model that plays in the run; None without, as in most replays of one."""
+        if self.replay is None:
+            return self.model if self.is_demo else None
+        if not self.replay.asks_model or self.replay.base_url is not None:
+            return None
+        model = self.replay.model or self.model
+        return model if model in DEMO_MODELS else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayConfig:
+    """Which run to play again from its recorded requests and replies, and how.
+
+    Attributes:
+        run: the run's folder, its aggregate, its name or its id.
+        output_dir: where runs are looked for by name or id. The results go to `replays` beside the run.
+        suite: which tasks of the run, as for a run; None for all.
+        settings: options of `RunConfig` by name that replace those of the run.
+        replay: as in `ReplaySettings`; its folder is ignored.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    run: str
+    output_dir: Path = DEFAULT_OUTPUT_DIR
+    suite: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    replay: ReplaySettings = ReplaySettings(folder="")
+
+    def __post_init__(self) -> None:
+        """Check every value and make the path absolute."""
+        _check_text("RUN", self.run)
+        _check_text("--suite", self.suite)
+        object.__setattr__(self, "output_dir", absolute_path(self.output_dir, option="--output-dir"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

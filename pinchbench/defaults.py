@@ -31,6 +31,18 @@ JUDGE_PROVIDERS = {
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
 
 
+class DivergencePolicy(StrEnum):
+    """What a replay does when a request is not the recorded one.
+
+    `STOP` ends the trial, `CONTINUE` serves the recorded reply of the same position anyway, and `LIVE` asks a model
+    from there on.
+    """
+
+    STOP = "stop"
+    CONTINUE = "continue"
+    LIVE = "live"
+
+
 class Isolation(StrEnum):
     """Whose OpenClaw state the trials use, and how many share one."""
 

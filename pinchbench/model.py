@@ -174,6 +174,7 @@ class Reason(StrEnum):
     GUARDIAN_LOST = "guardian_lost"
     GATEWAY_LOST = "gateway_lost"
     WIRE_LOST = "wire_lost"
+    DIVERGED = "diverged"
     DISK_FULL = "disk_full"
     SUSPENDED = "suspended"
     INTERRUPTED = "interrupted"
@@ -218,6 +219,7 @@ class Reason(StrEnum):
                 | Reason.GUARDIAN_LOST
                 | Reason.GATEWAY_LOST
                 | Reason.WIRE_LOST
+                | Reason.DIVERGED
                 | Reason.DISK_FULL
                 | Reason.SUSPENDED
                 | Reason.RUNNER_BUG
@@ -308,6 +310,27 @@ class WireFacts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayFacts:
+    """How the requests of one attempt compare with the recorded ones that it replays.
+
+    Attributes:
+        served: requests that got a recorded reply.
+        live: requests that a model answered.
+        refused: requests that got no reply, because of a divergence.
+        divergences: requests that differ from the recorded ones in a way in which no earlier one did.
+        unused: recorded replies that were not served.
+        first: the first divergence, as a sentence; empty without.
+    """
+
+    served: int = 0
+    live: int = 0
+    refused: int = 0
+    divergences: int = 0
+    unused: int = 0
+    first: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """What became of one attempt at a trial: one line of the journal.
 
@@ -318,7 +341,8 @@ class Outcome:
     `not_kept` names the files of the workspace that its archive, and so the graders, had to leave out, and why.
     `asleep_s` is how long the machine or the runner was suspended meanwhile, which is in no other time; `rate_limits`
     counts the provider's answers of 429 that the transcript tells of. `files` holds the SHA-256 of each file of the
-    evidence by its name; None in runs of releases that kept none. `wire` is None where requests were not recorded.
+    evidence by its name; None in runs of releases that kept none. `wire` is None where requests were not recorded,
+    and `replay` where a model answered them.
     """
 
     key: TrialKey
@@ -353,6 +377,7 @@ class Outcome:
     note: str = ""
     files: Mapping[str, str] | None = None
     wire: WireFacts | None = None
+    replay: ReplayFacts | None = None
 
     @property
     def status(self) -> Status:

@@ -18,6 +18,7 @@ from pinchbench.cli.openclaw import openclaw
 from pinchbench.cli.options import CONTEXT
 from pinchbench.cli.register import register
 from pinchbench.cli.regrade import regrade
+from pinchbench.cli.replay import replay
 from pinchbench.cli.report import report
 from pinchbench.cli.resume import resume
 from pinchbench.cli.run import run
@@ -35,7 +36,7 @@ PROGRAM = "pinchbench-async"
 ENDLESS = 100_000  # columns: longer than any text of ours
 LINE = 96  # columns of a command's line; formatting shortens it further on a narrow terminal
 SECTIONS = {
-    "Run": ("run", "resume", "regrade"),
+    "Run": ("run", "resume", "regrade", "replay"),
     "Look at it": ("watch", "history", "report", "compare", "export", "verify", "wire"),
     "Public leaderboard": ("register", "upload"),
     "Tasks and set-up": ("tasks", "openclaw", "doctor", "clean", "completion"),
@@ -166,6 +167,7 @@ for _command in (
     run,
     resume,
     regrade,
+    replay,
     tasks,
     openclaw,
     clean,

@@ -393,14 +393,13 @@ def _uvicorn_config(app: Starlette) -> uvicorn.Config:
     )
 
 
-def provider_config(model: ScriptedModel, slot: str | None, model_id: str) -> dict[str, object]:
-    """Return the value of `models.providers.<name>` that makes OpenClaw use this slot as its provider.
+def provider_config(base_url: str, model_id: str) -> dict[str, object]:
+    """Return the value of `models.providers.<name>` that makes OpenClaw use the model at this address as its provider.
 
-    With `slot=None` the provider serves several agents, as in `ScriptedModel.base_url`. The prices are those of
-    `counted`, so that the costs in a transcript and in `counted` agree.
+    The prices are those of `counted`, so that the costs in a transcript and in `counted` agree.
     """
     return {
-        "baseUrl": model.base_url(slot),
+        "baseUrl": base_url,
         "apiKey": API_KEY,
         "api": "openai-completions",
         "models": [

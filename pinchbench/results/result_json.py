@@ -15,6 +15,7 @@ from pinchbench.model import (
     GradingType,
     JudgeGrade,
     Reason,
+    ReplayFacts,
     Status,
     Stop,
     TrialKey,
@@ -116,6 +117,10 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
     wire: Annotated[
         WireFacts | UnsetType,
         Meta(description="what the provider was asked and said, measured between OpenClaw and it; missing without"),
+    ] = UNSET
+    replay: Annotated[
+        ReplayFacts | UnsetType,
+        Meta(description="how its requests compare with the recorded ones that it replays; missing without"),
     ] = UNSET
     grade: GradeEntry | None = None
 

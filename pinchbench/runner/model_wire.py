@@ -5,33 +5,58 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import asynccontextmanager
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from anyio import to_thread
+
 from pinchbench.defaults import Isolation
+from pinchbench.runner.recordings import recordings_of
 from pinchbench.wire.client import new_token, run_wire
-from pinchbench.wire.messages import Configure, PaceChanged, Provider
+from pinchbench.wire.messages import Configure, PaceChanged, Provider, ReplaySource
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from pinchbench.config import RunConfig
+    from pinchbench.config import ReplaySettings, RunConfig
     from pinchbench.demo.server import ScriptedModel
+    from pinchbench.model import TrialKey
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.wire.client import TrialWire, Wire
     from pinchbench.wire.messages import WireEvent
 
-CHAT = "openai-completions"  # the protocol of own endpoints and of the built-in models
+NOBODY = "http://127.0.0.1/v1"  # of a replay in which no model is asked
+NO_RECORDINGS: Mapping[TrialKey, Path] = MappingProxyType({})
 
 
 class ModelWire:
     """The wire of a run. Each private home has an address of its own; the agents of a gateway share one."""
 
-    def __init__(self, wire: Wire, provider: str, *, puts_key: bool) -> None:
-        """Serve one provider; `puts_key` says whether the wire adds its key to requests."""
+    def __init__(
+        self,
+        wire: Wire,
+        provider: str,
+        *,
+        puts_key: bool,
+        replay: ReplaySettings | None = None,
+        recordings: Mapping[TrialKey, Path] = NO_RECORDINGS,
+    ) -> None:
+        """Serve one provider.
+
+        Args:
+            wire: The wire's process.
+            provider: The provider's name in OpenClaw's config.
+            puts_key: Whether the wire adds the provider's key to requests.
+            replay: How recorded replies are served; None to ask the provider.
+            recordings: Those of the trials that are replayed.
+        """
+        self._replay = replay
+        self._recordings = recordings
         self._wire = wire
         self._provider = provider
         self._puts_key = puts_key
@@ -49,13 +74,29 @@ class ModelWire:
         return {**entry, **key, "baseUrl": self._wire.base_url(token, self._provider)}
 
     def lease(
-        self, slot: int, *, trial: str, recording: Path, workspace: Path, is_gateway: bool
+        self, slot: int, *, trial: TrialKey, recording: Path, workspace: Path, is_gateway: bool
     ) -> AbstractAsyncContextManager[TrialWire]:
         """Return a context in which a trial's requests pass and are recorded; see `Wire.lease`."""
+        lease = partial(self._wire.lease, trial=str(trial), path=recording, replay=self._source(trial))
         if not is_gateway:
-            return self._wire.lease(self._token(slot), trial=trial, path=recording)
+            return lease(self._token(slot))
         mark = f"{workspace.parent.name}/{workspace.name}"  # OpenClaw may write the folders above in another way
-        return self._wire.lease(new_token(), trial=trial, path=recording, shared=self._token(None), mark=mark)
+        return lease(new_token(), shared=self._token(None), mark=mark)
+
+    def recording_of(self, trial: TrialKey) -> Path | None:
+        """Return the recording that a trial replays; None without a replay."""
+        return self._recordings.get(trial)
+
+    def _source(self, trial: TrialKey) -> ReplaySource | None:
+        if self._replay is None:
+            return None
+        turn = self._replay.fork_turn
+        return ReplaySource(
+            path=str(self._recordings[trial]),
+            policy=self._replay.on_divergence,
+            fork_at=self._replay.fork_at,
+            fork_turn=turn - 1 if turn is not None else None,
+        )
 
     def _token(self, slot: int | None) -> str:
         return self._tokens.setdefault(slot, new_token())
@@ -91,15 +132,14 @@ async def open_wire(
 
     `tell` is called with what the user should know. Raises WireError if it does not start.
     """
-    if why := why_without(config):
+    if (why := why_without(config)) and config.replay is None:
         if config.wire:
             tell(why)
         yield None
         return
     name = config.model.partition("/")[0]
-    key = os.environ.get(config.api_key_env, "") if config.api_key_env is not None else ""
-    base_url = scripted.base_url() if scripted is not None else str(config.base_url)
-    provider = Provider(id=name, base_url=base_url, key=key, max_requests=config.max_requests)
+    provider = _provider(config, scripted)
+    recordings = await to_thread.run_sync(recordings_of, config.replay.folder) if config.replay else NO_RECORDINGS
 
     def observe(event: WireEvent) -> None:
         if isinstance(event, PaceChanged) and event.window is not None:
@@ -108,4 +148,18 @@ async def open_wire(
     # Its own short path, because a Unix socket's is limited to about 100 bytes.
     with tempfile.TemporaryDirectory(prefix="wire-") as folder:
         async with run_wire(Configure(providers=(provider,), folder=folder), observe=observe) as wire:
-            yield ModelWire(wire, name, puts_key=bool(key))
+            yield ModelWire(wire, name, puts_key=bool(provider.key), replay=config.replay, recordings=recordings)
+
+
+def _provider(config: RunConfig, scripted: ScriptedModel | None) -> Provider:
+    """Return what the wire asks: in a replay, the model that answers from a fork on."""
+    replay = config.replay
+    own_url = (replay.base_url if replay is not None else None) or config.base_url
+    key_env = replay.api_key_env if replay is not None else config.api_key_env
+    return Provider(
+        id=config.model.partition("/")[0],
+        base_url=scripted.base_url() if scripted is not None else own_url or NOBODY,
+        key=os.environ.get(key_env, "") if key_env is not None else "",
+        max_requests=config.max_requests,
+        model=replay.model.partition("/")[2] if replay is not None and replay.model is not None else "",
+    )

@@ -39,7 +39,8 @@ class Prepared:
     outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
     are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the
     trials that need no further attempt.
-    `tally` counts those of them that are graded. `works`: one of them says something about the model.
+    `tally` counts those of them that are graded. `works`: one of them measures the model. `replayed` are the facts of
+    the run whose recorded replies are served; None to ask a model.
     """
 
     config: RunConfig
@@ -57,6 +58,7 @@ class Prepared:
     done: int = 0
     tally: GradedBefore = field(default_factory=GradedBefore)
     works: bool = False
+    replayed: RunFacts | None = None
 
     @property
     def slots(self) -> int:
@@ -183,12 +185,13 @@ def in_start_order(
 
 def scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
     """What the scripted model plays for each task; empty for other models. Blocks."""
-    if not prepared.config.is_demo:
+    model = prepared.config.scripted_model
+    if model is None:
         return {}
     from pinchbench.demo.script import plan_turns  # noqa: PLC0415 - for demo models only
 
     tasks = {attempt.key.task_id: attempt.trial.task for attempt in prepared.attempts}
-    solve = prepared.config.model == ORACLE
+    solve = model == ORACLE
     root = prepared.suite.root
     return {
         task_id: plan_turns(load_solution(root, task_id) if solve else None, task) for task_id, task in tasks.items()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import msgspec
 from anyio import create_task_group, to_thread
 
-from pinchbench.config import JudgeConfig, RunConfig
-from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.model import Attempt, Trial
+from pinchbench.errors import ResultsError
+from pinchbench.model import Attempt
 from pinchbench.results.altered import refuse_altered
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
@@ -27,13 +24,14 @@ from pinchbench.runner.provenance import plain_config, task_facts
 from pinchbench.runner.resume_check import require, setting_changes, task_changes
 from pinchbench.runner.run import run_prepared
 from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.scheduling.plan import trial_of
+from pinchbench.runner.stored_config import stored_config
 from pinchbench.suite.load import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.config import ResumeConfig
-    from pinchbench.model import Task, TrialKey
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.observer import Observer
 
@@ -90,7 +88,7 @@ def _state(files: RunFiles) -> RunState:
 def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tuple[Prepared, Resumption]:
     state = _state(files)
     facts = as_resumed(read_facts(files.provenance), state.resumed)
-    run = _config(facts.config, config.settings, files)
+    run = stored_config(facts.config, {**FOR_A_SESSION, **config.settings}, files)
     loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
     tasks = {task_id: task for task_id, task in loaded.suite.by_id.items() if task_id in facts.tasks}
     now = {task_id: task_facts(task, run) for task_id, task in tasks.items()}
@@ -101,7 +99,11 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
     changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
     left = state.left(facts.keys)
     refuse_altered(files, {(outcome.key, outcome.attempt) for outcome in left.ungraded})
-    trials = {key: _trial(key, tasks[key.task_id], run) for key in facts.keys if key.task_id in tasks}
+    trials = {
+        key: trial_of(key, tasks[key.task_id], timeout_multiplier=run.timeout_multiplier)
+        for key in facts.keys
+        if key.task_id in tasks
+    }
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
     expected_s = expected_by_task(run, tuple(trials.values()), files.output_dir)
     to_run = [Attempt(trial=trials[key], number=state.next_attempt(key)) for key in trials if key in again]
@@ -136,31 +138,3 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
         takes_over=config.take_over,
     )
     return prepared, resumption
-
-
-def _trial(key: TrialKey, task: Task, config: RunConfig) -> Trial:
-    return Trial(key=key, task=task, timeout_s=task.timeout_s * config.timeout_multiplier)
-
-
-def _config(stored: Mapping[str, object], settings: Mapping[str, object], files: RunFiles) -> RunConfig:
-    """The options of a run as they stand in its files, with others put in.
-
-    Raises ConfigError when they can't be used any more: an environment variable for a key is not set, above all.
-    """
-    known = set(RunConfig.__dataclass_fields__)
-    given = {name: asdict(value) if isinstance(value, JudgeConfig) else value for name, value in settings.items()}
-    merged = {name: value for name, value in {**stored, **FOR_A_SESSION, **given}.items() if name in known}
-    try:
-        return msgspec.convert(merged, RunConfig, dec_hook=_path)
-    except msgspec.ValidationError as error:
-        at = str(error).replace("`$", "`$.config")
-        raise ConfigError(
-            f"The settings of the run can't be used: {at}. They stand in {files.provenance}, or, where it was resumed,"
-            f" in the last such record of {files.journal}: put back a copy of that file."
-        ) from error
-
-
-def _path(kind: type, value: object) -> object:
-    if kind is Path:
-        return value if isinstance(value, Path) else Path(str(value))
-    raise NotImplementedError(kind)

@@ -110,7 +110,7 @@ async def run_prepared(
 
 @asynccontextmanager
 async def _scripted_model(config: RunConfig) -> AsyncGenerator[ScriptedModel | None]:
-    if not config.is_demo:
+    if config.scripted_model is None:
         yield None
         return
     from pinchbench.demo.server import scripted_model  # noqa: PLC0415 - a web server, for demo models only

@@ -108,7 +108,8 @@ async def set_up(
     run.redactor.learn(await to_thread.run_sync(names))
     await _ask_endpoints(prepared, user, observer)
     observer.set_up("looking for OpenClaw")
-    openclaw = await same_openclaw(config.openclaw, resumption.facts if resumption is not None else None)
+    before = resumption.facts if resumption is not None else prepared.replayed
+    openclaw = await same_openclaw(config.openclaw, before)
     if warning := release_warning(openclaw.version):
         observer.tell(warning)
     to_check = names_to_check(config, config.judge)

@@ -205,12 +205,13 @@ def _provider(
     `slot` is whose home it is; None for that of a gateway, which all share.
     """
     name, _, model_id = config.model.partition("/")
-    if scripted is not None:
+    if config.is_demo:
         from pinchbench.demo.server import provider_config  # noqa: PLC0415 - a web server, for demo models only
 
         if wire is not None:  # behind it, all slots have the same address
-            return name, wire.through(provider_config(scripted, None, model_id), slot)
-        return name, provider_config(scripted, slot_name(slot) if slot is not None else None, model_id)
+            return name, wire.through(provider_config("", model_id), slot)
+        assert scripted is not None  # noqa: S101 - only a replay has none, and it has the wire
+        return name, provider_config(scripted.base_url(slot_name(slot) if slot is not None else None), model_id)
     if config.base_url is None:
         return None
     prices = (config.price_in or 0, config.price_out or 0)

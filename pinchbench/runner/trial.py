@@ -173,7 +173,7 @@ async def _recorded(
         return
     lease = place.wire.lease(
         place.slot,
-        trial=str(trial.key),
+        trial=trial.key,
         recording=Evidence(folder=evidence).wire,
         workspace=workspace,
         is_gateway=place.is_gateway,
@@ -191,14 +191,16 @@ async def _recorded(
 async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> Outcome:
     """Return the outcome with what the wire measured; what it contradicts is not evidence."""
     try:
-        facts, contradiction = await to_thread.run_sync(read_wire, evidence.wire, evidence.transcript)
+        read = await to_thread.run_sync(read_wire, evidence.wire, evidence.transcript, wire.recording_of(outcome.key))
     except (OSError, PinchBenchError) as error:
         return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
-    outcome = replace(outcome, wire=facts)
+    outcome = replace(outcome, wire=read.facts, replay=read.replay)
     if wire.has_failed:
         return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
-    if contradiction and outcome.reason.is_valid:
-        return replace(outcome, reason=Reason.EVIDENCE_LOST, note=contradiction[:MAX_NOTE])
+    if read.replay is not None and read.replay.refused:
+        return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE])
+    if read.contradiction and outcome.reason.is_valid:
+        return replace(outcome, reason=Reason.EVIDENCE_LOST, note=read.contradiction[:MAX_NOTE])
     return outcome
 
 

@@ -32,6 +32,7 @@ from pinchbench.wire.messages import (
     Ready,
     Release,
     Released,
+    ReplaySource,
     Report,
     SetTurn,
     WireEvent,
@@ -118,7 +119,15 @@ class Wire:
 
     @asynccontextmanager
     async def lease(
-        self, token: str, *, trial: str, path: Path | None, turn: int = 0, shared: str = "", mark: str = ""
+        self,
+        token: str,
+        *,
+        trial: str,
+        path: Path | None,
+        turn: int = 0,
+        shared: str = "",
+        mark: str = "",
+        replay: ReplaySource | None = None,
     ) -> AsyncGenerator[TrialWire]:
         """Let requests of a token pass inside the block, as those of this trial.
 
@@ -132,14 +141,18 @@ class Wire:
             turn: The index of its first turn.
             shared: The token of the address, if several trials share it.
             mark: What tells the trial's requests apart there; see `messages.Lease`.
+            replay: The recording that answers its requests; None to ask the provider.
 
         Raises:
             WireError: The proxy has died, does not answer, or can not write the recording.
         """
         where = None if path is None else str(path)
-        answer = await self._ask(Lease(token=token, trial=trial, path=where, turn=turn, shared=shared, mark=mark))
+        answer = await self._ask(
+            Lease(token=token, trial=trial, path=where, turn=turn, shared=shared, mark=mark, replay=replay)
+        )
         if isinstance(answer, LeaseRefused):
-            raise WireError(f"The wire can't serve {trial}: {answer.reason}. Free the disk and resume the run.")
+            advice = "Is the replayed run's folder complete?" if replay else "Free the disk and resume the run."
+            raise WireError(f"The wire can't serve {trial}: {answer.reason}. {advice}")
         trial_wire = TrialWire(token=token, _wire=self)
         try:
             yield trial_wire

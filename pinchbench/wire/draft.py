@@ -6,7 +6,7 @@ import time
 
 import anyio
 
-from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
+from pinchbench.wire.exchange import Chunk, DivergenceNote, Exchange, ExchangeEnd
 from pinchbench.wire.messages import ExchangeEnded
 
 MIB = 1024 * 1024
@@ -61,6 +61,8 @@ class Draft:
         self.queued_s = 0.0
         self.status = 0
         self.retried: list[int] = []
+        self.served: int | None = None
+        self.divergence: DivergenceNote | None = None
         self.omitted_bytes = 0
 
     def assign(self, *, number: int, trial: str, turn: int) -> None:
@@ -91,6 +93,20 @@ class Draft:
         else:
             self._reply_bytes = BODY_BYTES + 1  # a reply is kept up to a point, not with gaps
             self.omitted_bytes += len(data)
+
+    def replace_request(self, body: bytes) -> None:
+        """Keep and send another body than the one that was received."""
+        self._request = [body]
+
+    @property
+    def turn(self) -> int:
+        """The index of the turn that the exchange belongs to."""
+        return self._turn
+
+    @property
+    def began_at(self) -> float:
+        """The Unix time at which the exchange began, in seconds."""
+        return self._began_at
 
     @property
     def request(self) -> tuple[bytes, ...]:
@@ -124,6 +140,8 @@ class Draft:
             end=self._end,
             error=self._error,
             retried=tuple(self.retried),
+            served=self.served,
+            divergence=self.divergence,
         )
 
     def event(self) -> ExchangeEnded:

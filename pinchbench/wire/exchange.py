@@ -28,6 +28,20 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
+class DivergenceNote(msgspec.Struct, frozen=True, kw_only=True):
+    """How a request of a replay differs from what was recorded, for people.
+
+    Attributes:
+        summary: one line.
+        details: the lines that differ; empty if there is nothing to compare with.
+        repeated: whether earlier requests of the replay had the same differences.
+    """
+
+    summary: str
+    details: str = ""
+    repeated: bool = False
+
+
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """A request and its reply. Keys are already masked in headers, and tokens of slots are not part of the path.
 
@@ -50,6 +64,8 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
         end: how it ended.
         error: why it did not complete; empty if it did.
         retried: the statuses of earlier tries that the wire made for this request, without their replies.
+        served: in a replay, the number of the recorded exchange whose reply was served; None if a model was asked.
+        divergence: in a replay, how the request differs from the recorded ones; None if it does not.
     """
 
     number: int
@@ -69,6 +85,8 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     end: ExchangeEnd = ExchangeEnd.COMPLETE
     error: str = ""
     retried: tuple[int, ...] = ()
+    served: int | None = None
+    divergence: DivergenceNote | None = None
 
     @property
     def reply(self) -> bytes:

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from pinchbench.defaults import DivergencePolicy
+
 
 class Api(StrEnum):
     """The protocol of a provider, by OpenClaw's names."""
@@ -26,6 +28,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         key: its API key; empty if it has none.
         api: its protocol.
         max_requests: how many requests may be in flight; None without a limit of ours.
+        model: the model that is asked for instead of the one in the request; empty for that one.
     """
 
     id: str
@@ -33,6 +36,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     key: str = ""
     api: Api = Api.OPENAI_COMPLETIONS
     max_requests: int | None = None
+    model: str = ""
 
     def __repr__(self) -> str:
         """Return it without the key, for logs and tracebacks."""
@@ -67,6 +71,22 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
     secrets: tuple[str, ...] = ()
 
 
+class ReplaySource(msgspec.Struct, frozen=True, kw_only=True):
+    """The recording whose replies a trial's requests get.
+
+    Attributes:
+        path: its file.
+        policy: what happens to a request that was not recorded.
+        fork_at: the number of the recorded exchange from which on a model answers; None without.
+        fork_turn: the index of the turn from which on a model answers; None without.
+    """
+
+    path: str
+    policy: DivergencePolicy = DivergencePolicy.STOP
+    fork_at: int | None = None
+    fork_turn: int | None = None
+
+
 class Lease(msgspec.Struct, frozen=True, kw_only=True, tag="lease"):
     """Let a token's requests pass from now on, as those of this trial. Answered by `Leased` or `LeaseRefused`.
 
@@ -79,6 +99,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, tag="lease"):
             trial's own token is its address.
         mark: the text in the system prompt of the trial's requests that tells them apart there: the path of its
             workspace.
+        replay: what answers its requests instead of the provider; None without.
     """
 
     token: str
@@ -87,6 +108,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, tag="lease"):
     turn: int = 0
     shared: str = ""
     mark: str = ""
+    replay: ReplaySource | None = None
 
 
 class SetTurn(msgspec.Struct, frozen=True, kw_only=True, tag="turn"):

@@ -53,6 +53,12 @@ def workspace_of(system: str) -> str:
     return found[1] if found else ""
 
 
+def home_of(system: str) -> str:
+    """Return the home that a system prompt names; empty if it names none."""
+    found = HOME.search(system)
+    return found[0] if found else ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Normaliser:
     """Normalises the texts of requests.

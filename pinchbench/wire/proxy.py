@@ -17,6 +17,7 @@ from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, has_end
 from pinchbench.wire.messages import PaceChanged, Released, RetrySettings
 from pinchbench.wire.pacing import Pacer
+from pinchbench.wire.playback import NOT_RECORDED, play
 from pinchbench.wire.request_owner import Mark, owner_of
 from pinchbench.wire.request_route import (
     Origin,
@@ -28,6 +29,7 @@ from pinchbench.wire.request_route import (
     request_headers,
     response_head,
     with_key,
+    with_model,
 )
 from pinchbench.wire.retries import NOT_REACHED, retry_after_s, retry_delay_s
 
@@ -40,14 +42,21 @@ if TYPE_CHECKING:
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.messages import Provider, WireEvent
     from pinchbench.wire.pacing import Pace, Permit
+    from pinchbench.wire.playback import Choice, Playback
     from pinchbench.wire.request_route import Header, Route
 
 LOG = logging.getLogger(__name__)
 # A slot has a handful. More would use up the files that the proxy may open, and so fail other trials.
 MAX_CONNECTIONS = 512
+HTTP_BAD_REQUEST = 400
 HTTP_NOT_FOUND = 404
 HTTP_TOO_MANY_REQUESTS = 429
 HTTP_VERSION_NOT_SUPPORTED = 505
+REASONS = {
+    HTTP_BAD_REQUEST: b"Bad Request",
+    HTTP_NOT_FOUND: b"Not Found",
+    HTTP_VERSION_NOT_SUPPORTED: b"HTTP Version Not Supported",
+}
 TRIAL_OVER = "the trial ended first"
 NO_TRIAL = "No trial has this address now."
 
@@ -72,6 +81,7 @@ class TrialLease:
     trial: str
     turn: int
     recorder: Recorder | None
+    playback: Playback | None = None
     drafts: MemoryObjectSendStream[Draft]
     exchanges: int = 0
     open: set[CancelScope] = field(default_factory=set)
@@ -146,6 +156,7 @@ class Proxy:
         recorder: Recorder | None = None,
         shared: str = "",
         mark: str = "",
+        playback: Playback | None = None,
     ) -> None:
         """Let a token's requests pass. Raises ValueError if it has a lease already."""
         if token in self._leases:
@@ -159,6 +170,7 @@ class Proxy:
             trial=trial,
             turn=turn,
             recorder=recorder,
+            playback=playback,
             drafts=send,
         )
         self._leases[token] = lease
@@ -268,6 +280,13 @@ class Proxy:
             try:
                 if overflow is None:
                     overflow = await _read_request(inbound, draft)
+                if lease.playback is not None:
+                    choice = await lease.playback.choose(draft)
+                    draft.divergence = choice.divergence
+                    if not choice.is_live:
+                        return await _play(choice, inbound, draft)
+                if provider.model and not overflow:
+                    headers = _ask_for(provider.model, draft, headers)
                 call = _Call(
                     inbound=inbound,
                     head=head,
@@ -378,7 +397,8 @@ def _append(recorder: Recorder, draft: Draft) -> None:
 
 
 async def _refuse(inbound: Inbound, status: int, reason: str) -> bool:
-    while await inbound.receive_body():  # else closing would reset the connection, and the client not see why
+    # else closing would reset the connection, and the client not see why
+    while not inbound.is_complete and await inbound.receive_body():
         pass
     body = not_found(reason)
     headers = [
@@ -386,8 +406,26 @@ async def _refuse(inbound: Inbound, status: int, reason: str) -> bool:
         (b"Content-Length", str(len(body)).encode()),
         (b"Connection", b"close"),
     ]
-    await inbound.stream.send(response_head(status, b"Not Found" if status == HTTP_NOT_FOUND else b"", headers) + body)
+    await inbound.stream.send(response_head(status, REASONS[status], headers) + body)
     return False
+
+
+async def _play(choice: Choice, inbound: Inbound, draft: Draft) -> bool:
+    """Serve what a replay has for a request; return whether the connection stays open."""
+    if choice.exchange is not None:
+        return await play(choice.exchange, inbound, draft)
+    draft.status = HTTP_BAD_REQUEST
+    stays_open = await _refuse(inbound, HTTP_BAD_REQUEST, NOT_RECORDED)
+    draft.finish(ExchangeEnd.NOT_REACHED, NOT_RECORDED)
+    return stays_open
+
+
+def _ask_for(model: str, draft: Draft, headers: list[Header]) -> list[Header]:
+    """Put another model into a request that has been read; return its headers."""
+    body = with_model(b"".join(draft.request), model)
+    draft.replace_request(body)
+    size = str(len(body)).encode()
+    return [(name, size if name.lower() == b"content-length" else value) for name, value in headers]
 
 
 async def _read_request(inbound: Inbound, draft: Draft) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 import zstandard
 
-from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
+from pinchbench.wire.exchange import Chunk, DivergenceNote, Exchange, ExchangeEnd
 from pinchbench.wire.redact import redact
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end: ExchangeEnd = ExchangeEnd.COMPLETE
     error: str = ""
     retried: tuple[int, ...] = ()
+    served: int | None = None
+    divergence: DivergenceNote | None = None
 
 
 # What a line and an exchange have in common.

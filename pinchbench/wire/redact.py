@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,10 @@ from msgspec.structs import replace
 from pinchbench.wire.exchange import Chunk
 from pinchbench.wire.protocols.content_encoding import ENCODING, Unreadable, decoded, encoding_of
 from pinchbench.wire.protocols.json_values import writable
+from pinchbench.wire.streamed_text import occurrences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.protocols.content_encoding import Headers
@@ -24,15 +24,6 @@ MASK = "[key]"
 KEY_HEADER = re.compile(r"^(?:proxy-)?authorization$|^(?:set-)?cookie$|(?:^|[-_])(?:api-?key|key|token|secret)$")
 SCHEME = re.compile(r"^(?:Bearer|Basic)\s+", re.IGNORECASE)
 KEY_PARAMETER = re.compile(r"(?<=[?&])((?:[\w.-]*[-_.])?(?:key|apikey|token|secret|password))=[^&#]*", re.IGNORECASE)
-# The keys under which events have the pieces of what a model writes, in all protocols.
-PIECES = (
-    b"content text delta arguments partial_json thinking reasoning reasoning_content reasoning_text refusal"
-).split()
-# The text at each of these keys, never matched twice in the same place: the time is linear whatever the input. Looking
-# for one literal key at a time is ten times as fast as looking for all of them.
-FIELDS = {
-    b'"%s"' % name: re.compile(rb'"%s"\s*+:\s*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"' % name, re.DOTALL) for name in PIECES
-}
 
 
 def redact(exchange: Exchange, secrets: Collection[str], *, clean_bytes: int = 0) -> Exchange:
@@ -69,6 +60,12 @@ def redact(exchange: Exchange, secrets: Collection[str], *, clean_bytes: int = 0
         reply_headers=masked_headers(reply_headers),
         chunks=_masked_chunks(chunks, patterns),
         error=masked_text(exchange.error),
+        divergence=exchange.divergence
+        and replace(
+            exchange.divergence,
+            summary=masked_text(exchange.divergence.summary),
+            details=masked_text(exchange.divergence.details),
+        ),
     )
 
 
@@ -102,43 +99,12 @@ def _masked_chunks(chunks: Sequence[Chunk], patterns: Sequence[bytes]) -> tuple[
     whole = b"".join(chunk.data for chunk in chunks)
     clean = _masked(whole, patterns)
     masked = bytearray(clean)
-    for start, end in _spans_in_events(clean, patterns):
-        masked[start:end] = b"*" * (end - start)
+    for occurrence in occurrences(clean, patterns):
+        for start, end in occurrence.places:
+            masked[start:end] = b"*" * (end - start)
     if masked == whole:
         return tuple(chunks)
     ends = list(accumulate(len(chunk.data) for chunk in chunks))
     return tuple(
         replace(chunk, data=bytes(masked[end - len(chunk.data) : end])) for chunk, end in zip(chunks, ends, strict=True)
     )
-
-
-def _spans_in_events(data: bytes, patterns: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield where pieces of secrets are that a model wrote token by token: each event has a few characters of them.
-
-    The texts of one key, such as `content`, are joined over all events and searched.
-    """
-    for name, field in FIELDS.items():
-        if not patterns or name not in data:
-            continue
-        joined = b"".join(field.findall(data))
-        found = [pattern for pattern in patterns if pattern in joined]
-        if found:
-            spans = [match.span(1) for match in field.finditer(data)]
-            starts = [0, *accumulate(end - start for start, end in spans)]
-            for pattern in found:
-                at = joined.find(pattern)
-                while at >= 0:
-                    yield from _mapped(at, at + len(pattern), spans, starts)
-                    at = joined.find(pattern, at + len(pattern))
-
-
-def _mapped(start: int, end: int, spans: Sequence[tuple[int, int]], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the places in the data of a place in the joined texts."""
-    index = bisect_right(starts, start) - 1
-    while start < end:
-        size = min(end, starts[index + 1]) - start
-        if size:
-            place = spans[index][0] + start - starts[index]
-            yield place, place + size
-        start += size
-        index += 1

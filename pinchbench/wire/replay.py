@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Mapping  # noqa: TC003 - the default of a field
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
-from enum import StrEnum
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -27,18 +26,6 @@ MAX_DIFF_LINE_CHARS = 300
 MAX_DIFFED_CHARS = 200_000  # of one text: finding the smallest difference takes quadratic time
 WORKSPACE_NAME = "<workspace>"
 NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]")
-
-
-class DivergencePolicy(StrEnum):
-    """What the caller does when a request was not recorded.
-
-    `STOP` ends the trial, `CONTINUE` serves the recorded reply of the same position anyway, and `LIVE` asks a real
-    model from there on.
-    """
-
-    STOP = "stop"
-    CONTINUE = "continue"
-    LIVE = "live"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -92,6 +92,17 @@ def with_key(target: str, *, token: str, key: str) -> str:
     return path + mark + "&".join(parts)
 
 
+def with_model(body: bytes, model: str) -> bytes:
+    """Return a JSON body that asks for another model; the same body if it names none."""
+    try:
+        request = msgspec.json.decode(body)
+    except (msgspec.DecodeError, ValueError):
+        return body
+    if not isinstance(request, dict) or "model" not in request:
+        return body
+    return msgspec.json.encode({**request, "model": model})
+
+
 def request_headers(headers: Iterable[Header], *, origin: Origin, token: str, key: str) -> list[Header]:
     """Return the headers for the provider: its host, and its key where the client sent the slot's token."""
     passed = end_to_end(headers, also=frozenset({b"expect"}))

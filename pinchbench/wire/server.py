@@ -34,6 +34,7 @@ from pinchbench.wire.messages import (
     decode_command,
     encode,
 )
+from pinchbench.wire.playback import Playback
 from pinchbench.wire.proxy import Proxy
 
 if TYPE_CHECKING:
@@ -154,6 +155,9 @@ class _Server:
             if command.path is not None:
                 secrets = (*self._secrets, command.token, *([command.shared] if command.shared else []))
                 recorder = await to_thread.run_sync(self._open_recorder, Path(command.path), secrets)
+            playback = None
+            if command.replay is not None:
+                playback = await to_thread.run_sync(Playback.open, command.replay)
             proxy.lease(
                 command.token,
                 trial=command.trial,
@@ -161,6 +165,7 @@ class _Server:
                 recorder=recorder,
                 shared=command.shared,
                 mark=command.mark,
+                playback=playback,
             )
         except (OSError, ValueError) as error:
             return LeaseRefused(token=command.token, reason=str(error))

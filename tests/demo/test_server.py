@@ -490,7 +490,7 @@ async def test_two_models_run_side_by_side() -> None:
 async def test_the_provider_config_has_the_shape_openclaw_reads() -> None:
     async with scripted_model() as model:
         base_url = model.base_url("slot-1")
-        config = provider_config(model, "slot-1", "m1")
+        config = provider_config(model.base_url("slot-1"), "m1")
 
     assert base_url.startswith("http://127.0.0.1:")
     assert base_url.endswith("/slot-1/v1")

@@ -72,7 +72,7 @@ def _configure(home: UserHome, model: ScriptedModel) -> None:
         port = free.getsockname()[1]
     gateway = {"mode": "local", "port": port, "bind": "loopback", "auth": {"mode": "token", "token": "e2e-token"}}
     defaults = {"model": {"primary": "mine/m1", "fallbacks": []}, "skipBootstrap": True}
-    providers = {"mine": provider_config(model, SLOT, "m1")}
+    providers = {"mine": provider_config(model.base_url(SLOT), "m1")}
     config: dict[str, object] = {
         "gateway": gateway,
         "agents": {"defaults": defaults},

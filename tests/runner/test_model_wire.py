@@ -16,7 +16,7 @@ from http_server import HttpServer, Request, Response, running
 from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError, WireError
-from pinchbench.model import Reason
+from pinchbench.model import Reason, TrialKey
 from pinchbench.runner.model_wire import ModelWire, open_wire, why_without
 from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.wire_facts import read_wire
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
+TRIAL = TrialKey(task_id="task_a", repetition=1)
 KEY = "sk-planted-0123456789abcdef"
 ENTRY: Json = {"baseUrl": "http://direct", "apiKey": "${KEY}", "api": "openai-completions"}
 
@@ -94,7 +95,7 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
             entry = wire.through(ENTRY, None if is_gateway else 1)
             assert KEY not in json.dumps(entry)
             workspace, recording = tmp_path / "run" / "task_a", tmp_path / "wire.jsonl.zst"
-            lease = wire.lease(1, trial="task_a", recording=recording, workspace=workspace, is_gateway=is_gateway)
+            lease = wire.lease(1, trial=TRIAL, recording=recording, workspace=workspace, is_gateway=is_gateway)
             async with lease as trial, httpx2.AsyncClient(trust_env=False) as client:
                 await trial.set_turn(1)
                 headers = {"Authorization": f"Bearer {entry['apiKey']}"}
@@ -108,9 +109,10 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
     [asked] = server.requests
     assert asked.headers["authorization"] == f"Bearer {KEY}"
     assert asked.path == "/v1/chat/completions"
-    facts, contradiction = read_wire(recording, tmp_path / "none.jsonl")
+    read = read_wire(recording, tmp_path / "none.jsonl")
+    facts = read.facts
     assert (facts.calls, facts.failed, facts.models, facts.usage.total_tokens) == (1, (), ("m-1",), 7)
-    assert contradiction == ""
+    assert (read.contradiction, read.replay) == ("", None)
     assert KEY.encode() not in recording.read_bytes()
 
 
@@ -126,7 +128,7 @@ async def test_a_wire_that_died_is_an_infrastructure_failure_of_its_own(tmp_path
         assert wire is not None
         [proxy] = set(psutil.Process().children()) - before
         proxy.kill()
-        lease = wire.lease(1, trial="task_a", recording=tmp_path / "w", workspace=tmp_path, is_gateway=False)
+        lease = wire.lease(1, trial=TRIAL, recording=tmp_path / "w", workspace=tmp_path, is_gateway=False)
         with fail_after(20), pytest.raises(WireError, match="Resume the run"):
             async with lease:
                 pass

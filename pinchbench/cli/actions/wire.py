@@ -77,11 +77,19 @@ def _row(exchange: Exchange) -> str:
     said = reply.error or (_summary(reply.message) if reply.message is not None else exchange.error)
     tokens = "" if reply.usage is None else f"{reply.usage.total_tokens:,} tokens"
     first = "" if reply.first_content_s is None else f"first token {reply.first_content_s:.2f} s"
-    parts = (f"{exchange.ended_s:.2f} s", first, tokens, reply.model)
+    parts = (f"{exchange.ended_s:.2f} s", first, tokens, reply.model, *_replayed(exchange))
     return (
         f"{exchange.number:>3}  turn {exchange.turn + 1}  {exchange.status or '---'}  "
         f"{', '.join(part for part in parts if part)}  {plain(said, width=SHOWN_CHARS)}"
     )
+
+
+def _replayed(exchange: Exchange) -> Iterator[str]:
+    """Yield what a replay did with the request."""
+    if exchange.served is not None:
+        yield f"as recorded in {exchange.served}"
+    if exchange.divergence is not None:
+        yield "diverges as before" if exchange.divergence.repeated else "diverges"
 
 
 def _summary(message: Message) -> str:
@@ -109,6 +117,9 @@ def _whole(exchange: Exchange) -> Iterator[str]:
         yield from _message(facts.reply.message)
     else:
         yield plain_lines(exchange.reply.decode("utf-8", "replace"))
+    if exchange.divergence is not None:
+        yield f"\ndivergence: {plain(exchange.divergence.summary)}"
+        yield plain_lines(exchange.divergence.details)
     if exchange.retried:
         yield f"asked again by the wire after: {', '.join(map(str, exchange.retried))}"
 

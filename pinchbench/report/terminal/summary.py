@@ -8,6 +8,7 @@ from rich.text import Text
 
 from pinchbench.model import Reason
 from pinchbench.report.caused_by_agent import caused_by_agent_told
+from pinchbench.report.replayed import replayed_told
 from pinchbench.report.terminal.columns import Cell, Column, aligned
 from pinchbench.report.terminal.lines import check_alone
 from pinchbench.report.text import amount, clock, duration, many, plain, price, score_below
@@ -60,6 +61,7 @@ def print_summary(
         *_failures(glance, folder, threshold, data.possibly_caused_by_agent.keys),
         *_noted(glance, folder, threshold),
         *_without_judge(glance, folder),
+        *map(_sentence, replayed_told(outcomes)),
         *map(_sentence, _headline(data)),
     ]
     for line in lines:

@@ -121,6 +121,12 @@ _CAUSES: Mapping[Reason, Cause] = {
         advice="The proxy that records requests to the model has failed; resume the run, or use --no-wire.",
         is_transient=False,
     ),
+    Reason.DIVERGED: Cause(
+        name="diverged",
+        advice="A request of a replay was not recorded; `wire show` prints the difference, and `--on-divergence`"
+        " continue or live goes on all the same.",
+        is_transient=False,
+    ),
     Reason.DISK_FULL: DISK_FULL,
     Reason.SUSPENDED: Cause(
         name="machine suspended",
@@ -212,6 +218,7 @@ def cause_of(outcome: Outcome) -> Cause:
             | Reason.GUARDIAN_LOST
             | Reason.GATEWAY_LOST
             | Reason.WIRE_LOST
+            | Reason.DIVERGED
             | Reason.DISK_FULL
             | Reason.SUSPENDED
             | Reason.PREREQUISITE_MISSING

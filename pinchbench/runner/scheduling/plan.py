@@ -22,14 +22,15 @@ def plan_trials(tasks: Sequence[Task], *, runs: int, timeout_multiplier: float) 
     """
     tasks = sorted(tasks, key=lambda task: task.task_id not in SANITY_TASKS)  # stable: the others stay in order
     return tuple(
-        Trial(
-            key=TrialKey(task_id=task.task_id, repetition=repetition),
-            task=task,
-            timeout_s=task.timeout_s * timeout_multiplier,
-        )
+        trial_of(TrialKey(task_id=task.task_id, repetition=repetition), task, timeout_multiplier=timeout_multiplier)
         for repetition in range(1, runs + 1)
         for task in tasks
     )
+
+
+def trial_of(key: TrialKey, task: Task, *, timeout_multiplier: float) -> Trial:
+    """Return the trial of a task with this key."""
+    return Trial(key=key, task=task, timeout_s=task.timeout_s * timeout_multiplier)
 
 
 def worst_case_s(trials: Sequence[Trial], *, concurrency: int) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, assert_never
 
-from pinchbench.model import Ending
+from pinchbench.model import Ending, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -113,7 +113,8 @@ class AttemptQueue:
         used = self._used.get(attempt.key, 0)
         match outcome.reason.ending:
             case Ending.INFRASTRUCTURE:
-                follows = is_spared or used < self._allowance
+                # a replay gives the same divergence again
+                follows = (is_spared or used < self._allowance) and outcome.reason is not Reason.DIVERGED
             case Ending.TIMED_OUT:
                 follows = self._retry_timeouts and used < self._allowance
             case Ending.COMPLETED | Ending.AGENT_FAILED | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:

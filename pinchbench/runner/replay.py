@@ -1,0 +1,121 @@
+"""Playing a run again: the same tasks, and recorded replies instead of a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.errors import ResultsError, SelectionError
+from pinchbench.model import Attempt, Trial
+from pinchbench.results.altered import refuse_altered
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.paths import find_run
+from pinchbench.results.run_state import RunState, as_resumed
+from pinchbench.runner.prepare import Prepared, in_start_order, split_unmet
+from pinchbench.runner.recordings import recordings_of
+from pinchbench.runner.run import run_prepared
+from pinchbench.runner.scheduling.plan import trial_of
+from pinchbench.runner.stored_config import stored_config
+from pinchbench.suite.load import load_suite
+from pinchbench.suite.select import select_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pinchbench.config import ReplayConfig, RunConfig
+    from pinchbench.model import TrialKey
+    from pinchbench.results.finished_run import Result
+    from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.observer import Observer
+
+REPLAYS = "replays"  # the folder beside a run that its replays go to: a replay measures no model
+MAX_NAMED = 5
+
+
+async def replay(config: ReplayConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
+    """Run the trials of a run again while the wire answers with the recorded replies, to a result of its own.
+
+    Raises ResultsError (no such run, or nothing was recorded), AlteredRunError, ConfigError, SelectionError, and what
+    `run_benchmark` raises; a cancellation does the same as there.
+    """
+    prepared = await to_thread.run_sync(_prepare, config)
+    return await run_prepared(prepared, observer=observer, handle_signals=handle_signals)
+
+
+def _prepare(config: ReplayConfig) -> Prepared:
+    files = find_run(config.run, config.output_dir)
+    state = read_journal(files.journal).state if files.journal.exists() else RunState()
+    facts = as_resumed(read_facts(files.provenance), state.resumed)
+    run = _config(config, facts, files)
+    recordings = recordings_of(str(files.folder))
+    if not recordings:
+        raise ResultsError(
+            f"The requests of {files.name} were not recorded, so it can't be replayed. Runs with the wire record them."
+        )
+    refuse_altered(files, {(key, state.trials[key].counting.attempt) for key in recordings})
+    suite = load_suite(run.tasks_dir or _suite_folder(facts), skip_broken=True).suite
+    chosen = {task.task_id: task for task in select_tasks(suite, config.suite)} if config.suite else suite.by_id
+    planned = [key for key in facts.keys if key.task_id in chosen]
+    trials = tuple(
+        trial_of(key, chosen[key.task_id], timeout_multiplier=run.timeout_multiplier)
+        for key in planned
+        if key in recordings
+    )
+    if not trials:
+        raise SelectionError(f"--suite {config.suite} selects no recorded trial of {files.name}.")
+    attempts, unmet = split_unmet(run, [Attempt(trial=trial) for trial in trials])
+    return Prepared(
+        config=run,
+        suite=suite,
+        trials=trials,
+        attempts=in_start_order(run, suite, attempts, {}),
+        unmet=unmet,
+        note=_note(run, trials, facts, missing=[key for key in planned if key not in recordings]),
+        replayed=facts,
+    )
+
+
+def _config(config: ReplayConfig, facts: RunFacts, files: RunFiles) -> RunConfig:
+    settings: dict[str, object] = {
+        "suite": config.suite or facts.config.get("suite"),
+        "output_dir": files.output_dir / REPLAYS,
+        "judge": None,
+        "upload": False,
+        "preflight": False,
+        "fail_fast": False,
+        "max_cost": None,
+        "max_tokens": None,
+        "max_hours": None,
+        "api_key_env": None,
+        "accept_unknown_model": True,
+        "wire": True,
+        "verbose": False,
+        "replay": replace(config.replay, folder=str(files.folder)),
+    }
+    return stored_config(facts.config, {**settings, **config.settings}, files)
+
+
+def _suite_folder(facts: RunFacts) -> Path:
+    return Path(str(facts.suite["folder"]))
+
+
+def _note(config: RunConfig, trials: Iterable[Trial], facts: RunFacts, *, missing: list[TrialKey]) -> str:
+    """Return what the user should know before the replay begins."""
+    changed = sorted({one.key.task_id for one in trials if facts.tasks[one.key.task_id].digest != one.task.digest})
+    asks = config.replay is not None and config.replay.asks_model
+    parts = [
+        f"Replies recorded by {facts.run_id} are served; {'then a model is asked' if asks else 'no model is asked'}.",
+        f"Not replayed, as no requests were recorded: {_listed([str(key) for key in missing])}." if missing else "",
+        f"Changed since: {_listed(changed)}." if changed else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,183 @@
+"""Answers the requests of a trial with the recorded replies of another run of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from pinchbench.defaults import DivergencePolicy
+from pinchbench.wire.exchange import Chunk, DivergenceNote, ExchangeEnd
+from pinchbench.wire.facts import request_facts
+from pinchbench.wire.http1 import WITHOUT_BODY
+from pinchbench.wire.normalise import home_of, workspace_of
+from pinchbench.wire.recording import read_recording
+from pinchbench.wire.replay import Divergence, Replay
+from pinchbench.wire.request_route import response_head
+from pinchbench.wire.streamed_text import substituted
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from pinchbench.wire.draft import Draft
+    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.http1 import Inbound
+    from pinchbench.wire.messages import ReplaySource
+
+FRAMING = frozenset({"transfer-encoding", "content-length"})
+LAST_CHUNK = b"0\r\n\r\n"
+NOT_RECORDED = "The recording has no reply to this request, and the replay stops at a divergence."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """What a request gets: a recorded exchange's reply, a model's with `is_live`, or none of both: a refusal."""
+
+    exchange: Exchange | None = None
+    divergence: DivergenceNote | None = None
+    is_live: bool = False
+
+
+class Playback:
+    """The recorded replies of one trial. Requests may come in parallel; they are matched one at a time."""
+
+    def __init__(
+        self,
+        replay: Replay,
+        *,
+        policy: DivergencePolicy,
+        fork_at: int | None = None,
+        fork_turn: int | None = None,
+    ) -> None:
+        """Serve what was recorded; see `messages.ReplaySource`."""
+        self._replay = replay
+        self._policy = policy
+        self._fork_at = fork_at
+        self._fork_turn = fork_turn
+        self._lock = anyio.Lock()
+        self._is_live = False
+        self._recorded_places: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+
+    @classmethod
+    def open(cls, source: ReplaySource) -> Self:
+        """Read the recording of a trial. Blocks. Raises OSError, and ValueError if the recording is damaged."""
+        recording = read_recording(Path(source.path))
+        if recording.problem:
+            raise ValueError(recording.problem)
+        return cls(
+            Replay(recording.exchanges), policy=source.policy, fork_at=source.fork_at, fork_turn=source.fork_turn
+        )
+
+    async def choose(self, draft: Draft) -> Choice:
+        """Return what a request that has been read gets. Once a model has answered, it answers all later requests."""
+        async with self._lock:
+            if self._is_live:
+                return Choice(is_live=True)
+            choice = await to_thread.run_sync(self._match, draft)
+            self._is_live = choice.is_live
+            return choice
+
+    def _match(self, draft: Draft) -> Choice:
+        choice = self._choose(draft)
+        if choice.exchange is None:
+            return choice
+        return replace(choice, exchange=self._moved(choice.exchange, draft))
+
+    def _moved(self, exchange: Exchange, draft: Draft) -> Exchange:
+        """Return an exchange whose reply names this run's paths instead of the recorded ones."""
+        self._recorded_places.update(_places(exchange.path, exchange.request))
+        self._places.update(_places(draft.path, b"".join(draft.request)))
+        moved = {
+            _in_json(path): _in_json(self._places[what])
+            for what, path in self._recorded_places.items()
+            if self._places.get(what, path) != path
+        }
+        reply = substituted(exchange.reply, moved) if moved else exchange.reply
+        if reply == exchange.reply:
+            return exchange
+        return msgspec.structs.replace(exchange, chunks=(Chunk(at_s=exchange.ended_s, data=reply),))
+
+    def _choose(self, draft: Draft) -> Choice:
+        found = self._replay.match(draft.path, b"".join(draft.request), at=draft.began_at, turn=draft.turn)
+        if not isinstance(found, Divergence):
+            return Choice(exchange=found) if not self._forks_at(found, draft.turn) else Choice(is_live=True)
+        note = _note(found)
+        if found.recorded is not None and self._forks_at(found.recorded, draft.turn):
+            return Choice(divergence=note, is_live=True)
+        match self._policy:
+            case DivergencePolicy.STOP:
+                return Choice(divergence=note)
+            case DivergencePolicy.CONTINUE:
+                return Choice(divergence=note, exchange=found.recorded)
+            case DivergencePolicy.LIVE:
+                return Choice(divergence=note, is_live=True)
+            case _:
+                assert_never(self._policy)
+
+    def _forks_at(self, recorded: Exchange, turn: int) -> bool:
+        is_at_request = self._fork_at is not None and recorded.number >= self._fork_at
+        return is_at_request or (self._fork_turn is not None and turn >= self._fork_turn)
+
+
+def _places(path: str, body: bytes) -> dict[str, str]:
+    """Return the paths that differ between runs, as far as a request's system prompt names them."""
+    system = request_facts(path, body).conversation.system
+    found = {"workspace": workspace_of(system), "home": home_of(system)}
+    return {what: where for what, where in found.items() if where}
+
+
+def _in_json(text: str) -> bytes:
+    return msgspec.json.encode(text)[1:-1]
+
+
+def _note(divergence: Divergence) -> DivergenceNote:
+    parts = [
+        f"system prompt:\n{divergence.system_diff}" if divergence.system_diff else "",
+        f"message {divergence.index}:\n{divergence.diff}" if divergence.diff else "",
+    ]
+    return DivergenceNote(
+        summary=divergence.summary, details="\n\n".join(filter(None, parts)), repeated=divergence.repeated
+    )
+
+
+async def play(exchange: Exchange, inbound: Inbound, draft: Draft) -> bool:
+    """Send a recorded reply, and end as the recorded exchange did; return whether the connection stays open.
+
+    The chunks are sent without the pauses between them. Where the client had left before the end, it is waited for
+    until it leaves again, or the trial ends.
+    """
+    draft.served = exchange.number
+    if exchange.status:
+        await _send(exchange, inbound, draft)
+    match exchange.end:
+        case ExchangeEnd.COMPLETE:
+            draft.finish()
+            return inbound.keeps_alive
+        case ExchangeEnd.CLIENT_LEFT:
+            await inbound.wait_until_closed()
+            draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection, as it did when it was recorded")
+        case ExchangeEnd.CUT | ExchangeEnd.NOT_REACHED:
+            draft.finish(exchange.end, exchange.error)
+        case _:
+            assert_never(exchange.end)
+    return False
+
+
+async def _send(exchange: Exchange, inbound: Inbound, draft: Draft) -> None:
+    draft.status, draft.reply_headers = exchange.status, exchange.reply_headers
+    kept = [(name, value) for name, value in exchange.reply_headers if name not in FRAMING]
+    has_body = exchange.status not in WITHOUT_BODY
+    headers = [*kept, *([("transfer-encoding", "chunked")] if has_body else [])]
+    raw = [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers]
+    await inbound.stream.send(response_head(exchange.status, b"", raw))
+    for chunk in exchange.chunks if has_body else ():
+        at_s = draft.elapsed_s
+        await inbound.stream.send(b"%x\r\n%b\r\n" % (len(chunk.data), chunk.data))
+        draft.add_chunk(chunk.data, at_s=at_s)
+    if has_body and exchange.end is ExchangeEnd.COMPLETE:
+        await inbound.stream.send(LAST_CHUNK)
