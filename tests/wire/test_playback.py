@@ -188,16 +188,16 @@ async def test_a_request_in_a_position_that_was_never_recorded_is_refused_even_t
     assert answer.status_code == 400
 
 
-@pytest.mark.parametrize(
-    ("settings", "later_turn"),
-    [({"fork_at": 2}, 0), ({"fork_turn": 1}, 1)],
-)
-async def test_a_model_answers_from_the_fork_on(settings: dict[str, int], later_turn: int) -> None:
+@pytest.mark.parametrize(("fork_at", "fork_turn", "later_turn"), [(2, None, 0), (None, 1, 1)])
+async def test_a_model_answers_from_the_fork_on(fork_at: int | None, fork_turn: int | None, later_turn: int) -> None:
     async def answer(_: Asked, stream: SocketStream) -> bool:
         await stream.send(reply(b'{"choices": []}'))
         return True
 
-    async with scripted_provider(answer) as live, played(base_url=live.url, model="other", **settings) as replay:
+    async with (
+        scripted_provider(answer) as live,
+        played(base_url=live.url, model="other", fork_at=fork_at, fork_turn=fork_turn) as replay,
+    ):
         first = await replay.ask(asks("Write it."))
         replay._proxy.set_turn(TOKEN, later_turn)
         second = await replay.ask(asks("Write it.", "I did.", "Read it."))
