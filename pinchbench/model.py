@@ -277,6 +277,18 @@ class Usage:
             cost_usd=self.cost_usd + other.cost_usd,
         )
 
+    def at_least(self, other: Usage) -> Usage:
+        """Return the larger value of each field: what two witnesses of the same calls have seen together."""
+        return Usage(
+            requests=max(self.requests, other.requests),
+            input_tokens=max(self.input_tokens, other.input_tokens),
+            output_tokens=max(self.output_tokens, other.output_tokens),
+            cache_read_tokens=max(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens=max(self.cache_write_tokens, other.cache_write_tokens),
+            total_tokens=max(self.total_tokens, other.total_tokens),
+            cost_usd=max(self.cost_usd, other.cost_usd),
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WireFacts:
@@ -378,6 +390,11 @@ class Outcome:
     files: Mapping[str, str] | None = None
     wire: WireFacts | None = None
     replay: ReplayFacts | None = None
+
+    @property
+    def paid(self) -> Usage:
+        """What counts against budgets: as the transcript has it, or the wire where that has seen more."""
+        return self.usage if self.wire is None else self.usage.at_least(self.wire.usage)
 
     @property
     def status(self) -> Status:

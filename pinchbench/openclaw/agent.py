@@ -22,7 +22,7 @@ from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.disk import is_disk_full
 from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
-from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSignal, supervise
+from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSignal, never_held, supervise
 from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class OpenClawAgent:
         stop_signal: StopSignal | None = None,
         callbacks: ProgressCallbacks | None = None,
         before_turn: Callable[[int], Awaitable[None]] | None = None,
+        held_s: Callable[[], float] = never_held,
     ) -> TaskResult:
         """Run every turn of `task` and read its transcript.
 
@@ -77,6 +78,7 @@ class OpenClawAgent:
             stop_signal: its `stop` ends the task with the reason `interrupted`.
             callbacks: receives events while the task runs.
             before_turn: awaited with the index of each turn before its process starts.
+            held_s: returns for how many seconds the task has waited for others so far, which is not its own time.
 
         Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
         as exceptions. Raises OSError if the home or the evidence folder can't be written, or if a file of OpenClaw
@@ -97,7 +99,7 @@ class OpenClawAgent:
         setup_s = anyio.current_time() - began
         agent_id = self.home.agent_id
         left: tuple[Leftover, ...] = ()
-        progress = Progress(callbacks=callbacks or ProgressCallbacks())
+        progress = Progress(callbacks=callbacks or ProgressCallbacks(), held_s=held_s)
         # stderr always: many failures are reported only there
         shown = (files.stdout, files.stderr) if progress.callbacks.output is not None else (files.stderr,)
         try:
@@ -185,6 +187,11 @@ class OpenClawAgent:
         session = progress.sessions[-1]
         progress.begin_turn()
         began = anyio.current_time()
+        held_before_s = progress.held_s()
+
+        def held_s() -> float:
+            return progress.held_s() - held_before_s
+
         async with create_task_group() as group:
             group.start_soon(_pass_on, stop_signal, own)
             group.start_soon(self._follow_session, progress, own)
@@ -192,9 +199,9 @@ class OpenClawAgent:
                 group.start_soon(output.follow)
             if progress.listener is not None:
                 group.start_soon(_follow_log, progress.listener.log)
-            end = await supervise(spec, timeout_s=left_s, stop_signal=own)
+            end = await supervise(spec, timeout_s=left_s, held_s=held_s, stop_signal=own)
             group.cancel_scope.cancel()
-        progress.note(end, began)
+        progress.note(end, began, held_s=held_s())
         # Read the rest now: an answer that is read later would count as the next turn's.
         while await progress.read_on(session):
             pass

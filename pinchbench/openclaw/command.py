@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+# OpenClaw's own limit of a turn is later than ours by this, which time that does not count for ours may use up.
+OWN_LIMIT_MARGIN_S = 3600
 MAX_AGENT_ID = 64  # OpenClaw's limit (measured)
 MAX_ARGUMENT_BYTES = 120 * 1024  # Linux refuses one argument of 128 KiB and more (MAX_ARG_STRLEN)
 MESSAGE_FILE = "PINCHBENCH_MESSAGE_FILE"
@@ -97,7 +99,7 @@ def turn_argv(program: Path, turn: TurnCommand, *, message_file: Path | None = N
         f"--agent={turn.agent_id}",
         f"--session-id={turn.session_id}",
         *([f"--thinking={turn.thinking}"] if turn.thinking else []),
-        f"--timeout={int(turn.timeout_s) + 60}",
+        f"--timeout={int(turn.timeout_s + OWN_LIMIT_MARGIN_S)}",
         message,
     ]
 

@@ -11,7 +11,7 @@ from pinchbench.openclaw.complaints import ComplaintReader
 from pinchbench.openclaw.homes.gateway_log import LogPart
 from pinchbench.openclaw.task_result import LastTurn
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, asks_model, describe, run_of
-from pinchbench.process.supervise import EndReason
+from pinchbench.process.supervise import EndReason, never_held
 from pinchbench.transcript.lines import written_at
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class Progress:
     """The state of a trial's turns so far.
 
     Attributes:
-        watch: the callbacks to call.
+        callbacks: the callbacks to call.
+        held_s: returns for how many seconds the trial has waited for others so far.
         complaints: the errors that the running turn has reported.
         refused: the number of rate-limited calls that earlier turns reported.
         told: the number of rate-limited calls that `callbacks` was notified of.
@@ -74,6 +75,7 @@ class Progress:
     """
 
     callbacks: ProgressCallbacks
+    held_s: Callable[[], float] = never_held
     complaints: ComplaintReader = field(default_factory=ComplaintReader)
     refused: int = 0
     told: int = 0
@@ -171,11 +173,12 @@ class Progress:
                 self.callbacks.rate_limited()
         self.told = max(self.told, count)
 
-    def note(self, end: ProcessEnd, began: float) -> None:
-        """Record the end of a turn that began at the event loop time `began`."""
+    def note(self, end: ProcessEnd, began: float, *, held_s: float = 0.0) -> None:
+        """Record the end of a turn that began at the event loop time `began`, and waited for others for `held_s`."""
         # the time in which a process did not exit after its answer is not working time
         waited = self.answered_at is not None and end.reason in (EndReason.STOPPED, EndReason.TIMED_OUT)
-        self.ran.append((self.answered_at or began) - began if waited else end.ran_s)
+        ran_s = (self.answered_at or began) - began if waited else end.ran_s
+        self.ran.append(max(0.0, ran_s - held_s))
         self.ends.append(end)
 
     def ran_s(self) -> float:

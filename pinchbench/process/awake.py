@@ -99,13 +99,13 @@ class AwakeTimer:
         """The time for which this process has been suspended or stopped, in seconds."""
         return self._wakefulness.asleep_s
 
-    async def wait(self, *events: Event, until_s: float) -> bool:
-        """Wait until one of the events is set. Returns False if `awake_s` reaches `until_s` before that.
+    async def wait(self, *events: Event, until_s: float, held_s: Callable[[], float] = lambda: 0.0) -> bool:
+        """Wait until one of the events is set. Returns False if `awake_s - held_s()` reaches `until_s` before that.
 
         After a suspension there is time left, so that events which occurred meanwhile are noticed before the limit.
         """
         while not any(event.is_set() for event in events):
-            left_s = until_s - self.awake_s
+            left_s = until_s + held_s() - self.awake_s
             if left_s <= 0:
                 return False
             with move_on_after(min(left_s, self._clocks.tick_s)):

@@ -33,7 +33,7 @@ from pinchbench.process.leftovers import end_marked
 from pinchbench.process.prepared_process import prepared_process
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from typing import BinaryIO, Literal
 
 GRACE_S = 10.0  # OpenClaw needs about 5 s to exit after SIGTERM (measured on 2026.9.6)
@@ -172,17 +172,24 @@ def contain_level() -> str:
     return "guardian" if sys.platform.startswith("linux") else "session"
 
 
+def never_held() -> float:
+    """Return 0: no time is excluded from a time limit."""
+    return 0.0
+
+
 async def supervise(
     spec: ProcessSpec,
     *,
     timeout_s: float,
+    held_s: Callable[[], float] = never_held,
     stop_signal: StopSignal | None = None,
     level: str = "",
     clocks: Clocks = SYSTEM_CLOCKS,
 ) -> ProcessEnd:
     """Run `spec` until it exits, `timeout_s` seconds have passed since its start, or `stop_signal.stop` is set.
 
-    Time in which the machine was suspended or this process was stopped does not count.
+    Time in which the machine was suspended or this process was stopped does not count, nor do the seconds that `held_s`
+    returns; it is called at least once per tick.
 
     On return and on cancellation, every process it started is dead. Ending them takes the grace plus at most
     `REPORT_MARGIN_S`. A cancellation first ends the tree, shielded and bounded, and then propagates. If the process
@@ -200,7 +207,7 @@ async def supervise(
             # In separate tasks, because a shield does not protect from native cancellation of the calling task.
             async with create_task_group() as group:
                 group.start_soon(partial(link.converse, spec, gap_s=clocks.gap_s))
-                group.start_soon(turn.run, timeout_s)
+                group.start_soon(turn.run, timeout_s, held_s)
     finally:
         if not link.proves_all_dead or turn.level == "session":
             # The guardian died, gave up, or can't see all processes: find the remaining ones by their marker.
@@ -227,7 +234,7 @@ class _Turn:
         self._timed_out = False
         self._ran_s = 0.0
 
-    async def run(self, timeout_s: float) -> None:
+    async def run(self, timeout_s: float, held_s: Callable[[], float]) -> None:
         """Run the guardian, which runs the agent, within the time limit.
 
         However the turn ends, the guardian is asked to end its tree and then exits by itself. It is killed only if it
@@ -237,7 +244,7 @@ class _Turn:
         try:
             with fail_after(math.inf) as limit:  # `_watch` sets its deadline: only awake time counts
                 async with create_task_group() as group:
-                    group.start_soon(self._watch, limit, timeout_s)
+                    group.start_soon(self._watch, limit, timeout_s, held_s)
                     try:
                         # raised by anyio if the guardian exits just before it is killed
                         with suppress(ProcessLookupError), self._guarded:
@@ -271,12 +278,12 @@ class _Turn:
             if not await process.call([link.theirs.fileno(), *(file.fileno() for file in standard)]):
                 await process.end(kill=True)
 
-    async def _watch(self, limit: CancelScope, timeout_s: float) -> None:
+    async def _watch(self, limit: CancelScope, timeout_s: float, held_s: Callable[[], float]) -> None:
         """Make `limit` expire when the time is up, and end the tree however the turn ends."""
         try:
             await self._timer.wait(self._link.started, self._leave.stop, until_s=START_LIMIT_S)
             self._start_timer()
-            if not await self._timer.wait(self._link.ended, self._leave.stop, until_s=timeout_s):
+            if not await self._timer.wait(self._link.ended, self._leave.stop, until_s=timeout_s, held_s=held_s):
                 # Not set in advance: a future deadline could expire while this process is stopped and can't move it.
                 limit.deadline = anyio.current_time()
                 await sleep_forever()

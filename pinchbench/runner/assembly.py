@@ -206,8 +206,8 @@ def run_began(context: RunContext, ready: Ready) -> RunBegan:
         max_tokens=config.max_tokens,
         max_hours=config.max_hours,
         spent=Usage(
-            total_tokens=sum(one.usage.total_tokens for one in prepared.earlier),
-            cost_usd=sum(one.usage.cost_usd for one in prepared.earlier),
+            total_tokens=sum(one.paid.total_tokens for one in prepared.earlier),
+            cost_usd=sum(one.paid.cost_usd for one in prepared.earlier),
         ),
         judge_spent=Usage(
             total_tokens=sum(one.usage.total_tokens for one in judged),

@@ -15,17 +15,17 @@ from anyio import to_thread
 
 from pinchbench.defaults import Isolation
 from pinchbench.runner.recordings import recordings_of
+from pinchbench.runner.trial_meter import TrialMeter
 from pinchbench.wire.client import new_token, run_wire
 from pinchbench.wire.messages import Configure, PaceChanged, Provider, ReplaySource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from pinchbench.config import ReplaySettings, RunConfig
     from pinchbench.demo.server import ScriptedModel
-    from pinchbench.model import TrialKey
+    from pinchbench.model import TrialKey, Usage
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.wire.client import TrialWire, Wire
     from pinchbench.wire.messages import WireEvent
@@ -45,6 +45,7 @@ class ModelWire:
         puts_key: bool,
         replay: ReplaySettings | None = None,
         recordings: Mapping[TrialKey, Path] = NO_RECORDINGS,
+        meters: dict[str, TrialMeter] | None = None,
     ) -> None:
         """Serve one provider.
 
@@ -54,7 +55,9 @@ class ModelWire:
             puts_key: Whether the wire adds the provider's key to requests.
             replay: How recorded replies are served; None to ask the provider.
             recordings: Those of the trials that are replayed.
+            meters: Where those of running trials are put, by the trial's name.
         """
+        self.meters = meters if meters is not None else {}
         self._replay = replay
         self._recordings = recordings
         self._wire = wire
@@ -73,15 +76,30 @@ class ModelWire:
         key = {"apiKey": token} if self._puts_key else {}
         return {**entry, **key, "baseUrl": self._wire.base_url(token, self._provider)}
 
-    def lease(
-        self, slot: int, *, trial: TrialKey, recording: Path, workspace: Path, is_gateway: bool
-    ) -> AbstractAsyncContextManager[TrialWire]:
-        """Return a context in which a trial's requests pass and are recorded; see `Wire.lease`."""
+    @asynccontextmanager
+    async def lease(
+        self,
+        slot: int,
+        *,
+        trial: TrialKey,
+        recording: Path,
+        workspace: Path,
+        is_gateway: bool,
+        used: Callable[[Usage], None] = lambda _: None,
+    ) -> AsyncGenerator[tuple[TrialWire, TrialMeter]]:
+        """Let a trial's requests pass inside the block, and record them; see `Wire.lease`.
+
+        `used` is called with what the trial has used so far, if the run has a budget.
+        """
         lease = partial(self._wire.lease, trial=str(trial), path=recording, replay=self._source(trial))
-        if not is_gateway:
-            return lease(self._token(slot))
         mark = f"{workspace.parent.name}/{workspace.name}"  # OpenClaw may write the folders above in another way
-        return lease(new_token(), shared=self._token(None), mark=mark)
+        token, shared = (new_token(), self._token(None)) if is_gateway else (self._token(slot), "")
+        meter = self.meters[str(trial)] = TrialMeter(used)
+        try:
+            async with lease(token, shared=shared, mark=mark if shared else "") as leased:
+                yield leased, meter
+        finally:
+            del self.meters[str(trial)]
 
     def recording_of(self, trial: TrialKey) -> Path | None:
         """Return the recording that a trial replays; None without a replay."""
@@ -141,14 +159,23 @@ async def open_wire(
     provider = _provider(config, scripted)
     recordings = await to_thread.run_sync(recordings_of, config.replay.folder) if config.replay else NO_RECORDINGS
 
+    meters: dict[str, TrialMeter] = {}
+
     def observe(event: WireEvent) -> None:
-        if isinstance(event, PaceChanged) and event.window is not None:
-            tell(f"{event.provider} answered 429: at most {event.window} requests at once for now.")
+        if isinstance(event, PaceChanged):
+            if event.window is not None:
+                tell(f"{event.provider} answered 429: at most {event.window} requests at once for now.")
+        elif (meter := meters.get(event.trial)) is not None:
+            meter.take(event)
 
     # Its own short path, because a Unix socket's is limited to about 100 bytes.
     with tempfile.TemporaryDirectory(prefix="wire-") as folder:
-        async with run_wire(Configure(providers=(provider,), folder=folder), observe=observe) as wire:
-            yield ModelWire(wire, name, puts_key=bool(provider.key), replay=config.replay, recordings=recordings)
+        has_budget = config.max_cost is not None or config.max_tokens is not None
+        configure = Configure(providers=(provider,), folder=folder, reports_usage=has_budget)
+        async with run_wire(configure, observe=observe) as wire:
+            yield ModelWire(
+                wire, name, puts_key=bool(provider.key), replay=config.replay, recordings=recordings, meters=meters
+            )
 
 
 def _provider(config: RunConfig, scripted: ScriptedModel | None) -> Provider:

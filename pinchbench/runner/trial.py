@@ -17,6 +17,7 @@ from pinchbench.files.folders import set_aside
 from pinchbench.files.workspace import fill_workspace
 from pinchbench.model import Outcome, Reason
 from pinchbench.process.disk import is_disk_full
+from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence import Evidence, digests_of
 from pinchbench.runner.wire_facts import read_wire
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from pinchbench.model import Attempt, Trial, WorkspaceFile
+    from pinchbench.model import Attempt, Trial, Usage, WorkspaceFile
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.progress import ProgressCallbacks
     from pinchbench.openclaw.task_result import TaskResult
@@ -42,7 +43,8 @@ MAX_NOT_KEPT = 100  # files that are named in the journal
 class TrialPlace:
     """Where a trial happens: its slot, its agent, its folders, and who hears of it.
 
-    `redactor` keeps keys out of the evidence; the outcome is told as it is.
+    `redactor` keeps keys out of the evidence; the outcome is told as it is. `used` is called with what the wire has
+    seen the trial use so far.
     """
 
     slot: int
@@ -55,6 +57,7 @@ class TrialPlace:
     redactor: Redactor
     before_turn: Callable[[int], Awaitable[None]] | None = None
     wire: ModelWire | None = None
+    used: Callable[[Usage], None] = lambda _: None
     is_gateway: bool = False
 
 
@@ -135,7 +138,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     began = anyio.current_time()
     await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.redactor)
     prepared = anyio.current_time()
-    async with _recorded(trial, place, workspace, evidence) as before_turn:
+    async with _recorded(trial, place, workspace, evidence) as (before_turn, held_s):
         result = await place.agent.execute_task(
             trial.task,
             workspace=workspace,
@@ -145,6 +148,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
             stop_signal=place.stop_signal,
             callbacks=place.callbacks,
             before_turn=before_turn,
+            held_s=held_s,
         )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
     if place.wire is not None:
@@ -166,10 +170,13 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
 @asynccontextmanager
 async def _recorded(
     trial: Trial, place: TrialPlace, workspace: Path, evidence: Path
-) -> AsyncGenerator[Callable[[int], Awaitable[None]] | None]:
-    """Let the trial's requests pass the wire and be recorded; yields what is to be awaited before each turn."""
+) -> AsyncGenerator[tuple[Callable[[int], Awaitable[None]] | None, Callable[[], float]]]:
+    """Let the trial's requests pass the wire and be recorded.
+
+    Yields what is to be awaited before each turn, and what returns for how long the wire has held the trial back.
+    """
     if place.wire is None:
-        yield place.before_turn
+        yield place.before_turn, never_held
         return
     lease = place.wire.lease(
         place.slot,
@@ -177,15 +184,16 @@ async def _recorded(
         recording=Evidence(folder=evidence).wire,
         workspace=workspace,
         is_gateway=place.is_gateway,
+        used=place.used,
     )
-    async with lease as recorded:
+    async with lease as (recorded, meter):
 
         async def before_turn(turn: int) -> None:
             await recorded.set_turn(turn)
             if place.before_turn is not None:
                 await place.before_turn(turn)
 
-        yield before_turn
+        yield before_turn, meter.held_s
 
 
 async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> Outcome:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import Isolation
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
+from pinchbench.model import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.progress import ProgressCallbacks
 from pinchbench.process.supervise import StopSignal
@@ -19,14 +20,14 @@ from pinchbench.runner.slots import slot_name
 from pinchbench.runner.trial import TrialPlace, run_attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from anyio.streams.memory import MemoryObjectSendStream
 
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.events import Event
-    from pinchbench.model import Attempt, Outcome, Task, TrialKey, Usage
+    from pinchbench.model import Attempt, Outcome, Task, TrialKey
     from pinchbench.openclaw.complaints import Retry
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.results.paths import RunFiles
@@ -81,6 +82,7 @@ class Worker:
         records: MemoryObjectSendStream[Record],
     ) -> None:
         key, context = attempt.key, self._context
+        bill = _Bill(partial(self._control.uses, attempt))
         place = TrialPlace(
             slot=self._slot,
             agent=self._agent,
@@ -88,10 +90,11 @@ class Worker:
             run_folder=self._config.run_root / context.run_id,
             files=context.files,
             stop_signal=StopSignal(stop=context.interrupt.stop, hurry=context.interrupt.hurry),
-            callbacks=self._callbacks(attempt),
+            callbacks=self._callbacks(attempt, bill),
             redactor=context.redactor,
             before_turn=partial(self._play, key) if self._scripted is not None else None,
             wire=self._wire,
+            used=bill.wired,
             is_gateway=self._config.isolation is Isolation.GATEWAY,
         )
         hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))
@@ -108,11 +111,11 @@ class Worker:
     def _emit(self, event: Event) -> None:
         self._context.observer.emit(event)
 
-    def _callbacks(self, attempt: Attempt) -> ProgressCallbacks:
+    def _callbacks(self, attempt: Attempt, bill: _Bill) -> ProgressCallbacks:
         key, slot = attempt.key, self._slot
 
         def activity(text: str, usage: Usage) -> None:
-            self._control.uses(attempt, usage)
+            bill.told(usage)
             self._emit(TrialActivity(slot=slot, key=key, text=text, usage=usage))
 
         def output(stream: str, text: str) -> None:
@@ -132,6 +135,25 @@ class Worker:
         assert self._scripted is not None  # noqa: S101 - only called for scripted models
         place = f"{self._context.run_id}/{key.folder}"  # agents of a gateway share one address
         self._scripted.play(slot_name(self._slot), key, self._scripts[key.task_id][turn], place=place)
+
+
+class _Bill:
+    """What a running attempt has used, as its transcript tells and as the wire has seen."""
+
+    def __init__(self, uses: Callable[[Usage], None]) -> None:
+        """`uses` gets the larger of both whenever one grows."""
+        self._uses = uses
+        self._told = self._wired = Usage()
+
+    def told(self, usage: Usage) -> None:
+        """Take what the transcript says in all."""
+        self._told = usage
+        self._uses(self._told.at_least(self._wired))
+
+    def wired(self, usage: Usage) -> None:
+        """Take what the wire has seen in all."""
+        self._wired = usage
+        self._uses(self._told.at_least(self._wired))
 
 
 def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome, *, timezone: str) -> GradeJob:

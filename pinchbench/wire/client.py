@@ -21,10 +21,12 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from pinchbench.errors import WireError
 from pinchbench.wire.messages import (
     Answer,
+    CallUsed,
     Command,
     Configure,
     ExchangeEnded,
     Failed,
+    Held,
     Lease,
     Leased,
     LeaseRefused,
@@ -219,7 +221,7 @@ class Wire:
 
     def _take(self, report: Report) -> None:
         match report:
-            case ExchangeEnded() | PaceChanged():
+            case ExchangeEnded() | PaceChanged() | CallUsed() | Held():
                 self._observe(report)
             case Leased() | LeaseRefused() | Released():
                 if question := self._questions.get(report.token):

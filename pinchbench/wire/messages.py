@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from pinchbench.defaults import DivergencePolicy
+from pinchbench.model import Usage  # noqa: TC001 - msgspec reads the annotations
 
 
 class Api(StrEnum):
@@ -63,12 +64,14 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
         folder: an existing folder for its Unix socket.
         retries: for every provider.
         secrets: texts that are masked in recordings, beside the providers' keys and the tokens.
+        reports_usage: whether `CallUsed` is sent, for which each reply has to be read.
     """
 
     providers: tuple[Provider, ...]
     folder: str
     retries: RetrySettings = RetrySettings()
     secrets: tuple[str, ...] = ()
+    reports_usage: bool = False
 
 
 class ReplaySource(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,6 +203,20 @@ class PaceChanged(msgspec.Struct, frozen=True, kw_only=True, tag="pace"):
     waiting: int
 
 
+class CallUsed(msgspec.Struct, frozen=True, kw_only=True, tag="used"):
+    """What a call used, as the provider reported it; only with `Configure.reports_usage`."""
+
+    trial: str
+    usage: Usage
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True, tag="held"):
+    """Whether all that a trial waits for is its turn in the queue of the wire."""
+
+    trial: str
+    is_held: bool
+
+
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     """The proxy can't go on; `reason` is a part of a sentence."""
 
@@ -207,7 +224,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
 
 
 Answer: TypeAlias = Leased | LeaseRefused | Released
-WireEvent: TypeAlias = ExchangeEnded | PaceChanged
+WireEvent: TypeAlias = ExchangeEnded | PaceChanged | CallUsed | Held
 Report: TypeAlias = Ready | Answer | WireEvent | Failed
 
 _commands = msgspec.json.Decoder(Command)

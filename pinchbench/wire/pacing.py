@@ -117,10 +117,15 @@ class Pacer:
             waiting=sum(map(len, self._queues.values())),
         )
 
-    async def acquire(self, trial: str) -> Permit:
-        """Wait for this trial's turn. The caller has to `release` the permit; a cancelled caller has none."""
+    async def acquire(self, trial: str, *, waits: Callable[[], None] | None = None) -> Permit:
+        """Wait for this trial's turn. The caller has to `release` the permit; a cancelled caller has none.
+
+        `waits` is called if it is not this trial's turn at once.
+        """
         began = anyio.current_time()
         if self._queues or not self._has_room():
+            if waits is not None:
+                waits()
             await self._wait(trial)
         else:
             self._in_flight += 1

@@ -6,6 +6,7 @@ import logging
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -14,8 +15,9 @@ from anyio import CancelScope, create_memory_object_stream, create_task_group, t
 
 from pinchbench.wire.draft import Allowance, Draft
 from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.facts import facts_of
 from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, has_end
-from pinchbench.wire.messages import PaceChanged, Released, RetrySettings
+from pinchbench.wire.messages import CallUsed, Held, PaceChanged, Released, RetrySettings
 from pinchbench.wire.pacing import Pacer
 from pinchbench.wire.playback import NOT_RECORDED, play
 from pinchbench.wire.request_owner import Mark, owner_of
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from anyio.abc import ByteStream, TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+    from pinchbench.model import Usage
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.messages import Provider, WireEvent
     from pinchbench.wire.pacing import Pace, Permit
@@ -84,6 +87,8 @@ class TrialLease:
     playback: Playback | None = None
     drafts: MemoryObjectSendStream[Draft]
     exchanges: int = 0
+    waiting: int = 0  # of its exchanges, for their turn
+    is_held: bool = False
     open: set[CancelScope] = field(default_factory=set)
     ended: anyio.Event | None = None  # that all exchanges have, once the lease has been released
     written: anyio.Event = field(default_factory=anyio.Event)
@@ -125,8 +130,10 @@ class Proxy:
         report: Callable[[WireEvent], None],
         group: TaskGroup,
         allowance: Allowance | None = None,
+        reports_usage: bool = False,
     ) -> None:
         """Take the providers. `report` must not block. Raises ValueError if a base URL is not one of HTTP."""
+        self._reports_usage = reports_usage
         self._retries = retries
         self._report = report
         self._group = group
@@ -205,7 +212,9 @@ class Proxy:
             async for draft in drafts:
                 try:
                     if lease.recorder is not None:
-                        await to_thread.run_sync(_append, lease.recorder, draft)
+                        used = await to_thread.run_sync(_append, lease.recorder, draft, self._reports_usage)
+                        if used is not None:
+                            self._report(CallUsed(trial=lease.trial, usage=used))
                 except OSError as error:
                     lease.problem = f"an exchange could not be recorded: {error}"
                 finally:
@@ -307,6 +316,7 @@ class Proxy:
         """Hand the exchange over to the recording at the end of the block, however it ends."""
         with CancelScope() as scope:
             lease.open.add(scope)
+            self._tell_held(lease)
             try:
                 yield
             except anyio.get_cancelled_exc_class():
@@ -315,6 +325,7 @@ class Proxy:
             finally:
                 draft.finish(ExchangeEnd.CUT, "an error in the proxy ended it")  # unless it has ended already
                 lease.open.discard(scope)
+                self._tell_held(lease)
                 self._report(draft.event())
                 lease.drafts.send_nowait(draft)
                 if not lease.open and lease.ended is not None:
@@ -335,13 +346,30 @@ class Proxy:
     async def _try_until_passed_on(self, call: _Call, group: TaskGroup) -> bool:
         draft, pacer = call.draft, call.upstream.pacer
         while True:
-            permit = await pacer.acquire(call.lease.trial)
+            permit = await self._admitted(call)
             draft.queued_s += permit.queued_s
             with pacer.released(permit):
                 result = await self._try(call, permit, group)
             if isinstance(result, bool):
                 return result
             await anyio.sleep(result)
+
+    async def _admitted(self, call: _Call) -> Permit:
+        """Wait until the request may be sent."""
+        lease = call.lease
+        lease.waiting += 1
+        try:
+            return await call.upstream.pacer.acquire(lease.trial, waits=partial(self._tell_held, lease))
+        finally:
+            lease.waiting -= 1
+            self._tell_held(lease)
+
+    def _tell_held(self, lease: TrialLease) -> None:
+        """Report when a trial begins or ceases to wait for nothing but its turn."""
+        is_held = 0 < lease.waiting == len(lease.open)
+        if is_held is not lease.is_held:
+            lease.is_held = is_held
+            self._report(Held(trial=lease.trial, is_held=is_held))
 
     async def _try(self, call: _Call, permit: Permit, group: TaskGroup) -> bool | float:
         """Ask the provider; return after how many seconds to ask again, or whether the connection stays open."""
@@ -392,8 +420,11 @@ class Proxy:
         return delay_s
 
 
-def _append(recorder: Recorder, draft: Draft) -> None:
-    recorder.append(draft.exchange())
+def _append(recorder: Recorder, draft: Draft, reads_usage: bool) -> Usage | None:
+    """Record an exchange; return what it used, if that is to be read and the provider reported it."""
+    exchange = draft.exchange()
+    recorder.append(exchange)
+    return facts_of(exchange).reply.usage if reads_usage else None
 
 
 async def _refuse(inbound: Inbound, status: int, reason: str) -> bool:

@@ -108,6 +108,7 @@ class _Server:
                 retries=self._configure.retries,
                 report=send.send_nowait,
                 group=group,
+                reports_usage=self._configure.reports_usage,
             )
             group.start_soon(self._send_reports, receive)
             group.start_soon(tcp.serve, proxy.serve)

@@ -93,7 +93,7 @@ async def test_a_changed_prompt_is_found_at_its_first_message_and_a_fork_goes_on
 ) -> None:
     recorded = await _record(tmp_path, openclaw, Isolation.PRIVATE)
 
-    forked = await _replay(recorded, ReplaySettings(folder="", fork_turn=2, model="demo/null"), suite=None)
+    forked = await _replay(recorded, ReplaySettings(folder="", fork_turn=2, model="demo/null"))
     changed = [replace(task, turns=[("Please " + task.turns[0][0], *task.turns[0][1:]), *task.turns[1:]])
                for task in TASKS]  # fmt: skip
     suite = write_suite(tmp_path / "changed", changed)

@@ -202,7 +202,7 @@ async def test_what_openclaw_is_given(tmp_path: Path) -> None:
         "--agent=bench-mock-m1",
         f"--session-id={session}",
         "--thinking=high",
-        "--timeout=80",
+        "--timeout=3620",
     ]
     env = seen["env"]
     assert env["PINCHBENCH_TRIAL"].startswith("task_a/")

@@ -42,7 +42,7 @@ def test_a_turn_goes_to_its_agent_and_session_with_openclaws_own_limit_beyond_ou
         "--local",
         "--agent=bench-x",
         "--session-id=s_1",
-        "--timeout=150",
+        "--timeout=3690",
         "--message=Hi",
     ]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from anyio import Event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.process.awake import GAP_S, AwakeTime, Clocks, Reading, read_clocks
+from pinchbench.process.awake import GAP_S, AwakeTime, AwakeTimer, Clocks, Reading, read_clocks
 
 TIMES = st.floats(min_value=-1e9, max_value=1e9)
 READINGS = st.builds(lambda awake_s, passed_s: Reading(awake_s=awake_s, passed_s=passed_s), TIMES, TIMES)
@@ -71,3 +72,28 @@ def test_this_systems_clocks_go_on_and_the_awake_one_is_the_event_loops() -> Non
 def test_several_looks_fit_into_a_gap() -> None:
     assert Clocks().tick_s <= 1
     assert all(4 * Clocks(gap_s=gap_s).tick_s < gap_s for gap_s in (0.1, GAP_S, 60))
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Return trio with a virtual clock."""
+    from trio.testing import MockClock  # noqa: PLC0415
+
+    return "trio", {"clock": MockClock(autojump_threshold=0)}
+
+
+@pytest.mark.anyio
+async def test_time_in_which_others_were_waited_for_does_not_count() -> None:
+    now_s, held_s = 0.0, 0.0
+
+    def read() -> Reading:
+        nonlocal now_s, held_s
+        now_s += 1.0
+        if now_s <= 10:
+            held_s += 1.0  # all of the first ten seconds
+        return Reading(awake_s=now_s, passed_s=now_s)
+
+    timer = AwakeTimer(Clocks(read=read))
+
+    assert not await timer.wait(Event(), until_s=3, held_s=lambda: held_s)
+    assert held_s == 10.0

@@ -96,7 +96,7 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
             assert KEY not in json.dumps(entry)
             workspace, recording = tmp_path / "run" / "task_a", tmp_path / "wire.jsonl.zst"
             lease = wire.lease(1, trial=TRIAL, recording=recording, workspace=workspace, is_gateway=is_gateway)
-            async with lease as trial, httpx2.AsyncClient(trust_env=False) as client:
+            async with lease as (trial, _), httpx2.AsyncClient(trust_env=False) as client:
                 await trial.set_turn(1)
                 headers = {"Authorization": f"Bearer {entry['apiKey']}"}
                 messages = [{"role": "system", "content": f"Your workspace is {workspace}."}]

@@ -14,7 +14,7 @@ from anyio.abc import SocketAttribute
 
 from pinchbench.wire import draft
 from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.messages import ExchangeEnded, PaceChanged, Provider, RetrySettings
+from pinchbench.wire.messages import CallUsed, ExchangeEnded, Held, PaceChanged, Provider, RetrySettings
 from pinchbench.wire.proxy import Proxy
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
 
@@ -68,12 +68,17 @@ class RunningProxy:
 
 @asynccontextmanager
 async def running_proxy(
-    base_url: str, *, retries: RetrySettings | None = None, max_requests: int | None = None
+    base_url: str,
+    *,
+    retries: RetrySettings | None = None,
+    max_requests: int | None = None,
+    reports_usage: bool = False,
 ) -> AsyncGenerator[RunningProxy]:
     provider = Provider(id="openai", base_url=base_url, key=KEY, max_requests=max_requests)
     events: list[WireEvent] = []
     async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
-        proxy = Proxy([provider], retries=retries or RetrySettings(), report=events.append, group=group)
+        settings = retries or RetrySettings()
+        proxy = Proxy([provider], retries=settings, report=events.append, group=group, reports_usage=reports_usage)
         kept = Kept()
         proxy.lease(TOKEN, trial="task/1", turn=2, recorder=kept)
         group.start_soon(listener.serve, proxy.serve)
@@ -491,3 +496,54 @@ async def test_a_client_that_leaves_within_a_big_request_closes_the_providers_co
             await provider.left.wait()
         (exchange,) = await wire.recorded()
     assert (exchange.end, exchange.status) == (ExchangeEnd.CLIENT_LEFT, 0)
+
+
+async def test_a_trial_is_held_while_all_that_it_waits_for_is_its_turn() -> None:
+    go_on = anyio.Event()
+
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await go_on.wait()
+        await stream.send(reply(b"ok"))
+        return True
+
+    async with (
+        scripted_provider(answer) as provider,
+        running_proxy(provider.url, max_requests=1) as wire,
+        client() as http,
+    ):
+        wire.proxy.lease("other-token", trial="task/2")
+        pacer = wire.proxy._upstreams["openai"].pacer
+        async with create_task_group() as group:
+            group.start_soon(http.get, wire.url())
+            with fail_after(LIMIT_S):
+                while not provider.asked:
+                    await anyio.lowlevel.checkpoint()
+                group.start_soon(http.get, wire.url())  # the first trial has a request at the provider meanwhile
+                group.start_soon(http.get, wire.url().replace(TOKEN, "other-token"))
+                while pacer.pace.waiting < 2:
+                    await anyio.lowlevel.checkpoint()
+            held = [event for event in wire.events if isinstance(event, Held)]
+            go_on.set()
+        released = [event for event in wire.events if isinstance(event, Held)][len(held) :]
+    assert held == [Held(trial="task/2", is_held=True)]
+    assert Held(trial="task/2", is_held=False) in released
+    assert [event.is_held for event in released if event.trial == "task/1"] in ([], [True, False])
+
+
+@pytest.mark.parametrize("reports_usage", [False, True])
+async def test_what_a_call_used_is_reported_on_request(reports_usage: bool) -> None:
+    said = b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}'
+
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(reply(said, headers=(("Content-Type", "application/json"),)))
+        return True
+
+    async with (
+        scripted_provider(answer) as provider,
+        running_proxy(f"{provider.url}/v1", reports_usage=reports_usage) as wire,
+        client() as http,
+    ):
+        await http.post(wire.url("/chat/completions"), json={"model": "m", "messages": []})
+        await wire.recorded()
+    used = [event for event in wire.events if isinstance(event, CallUsed)]
+    assert [(one.trial, one.usage.total_tokens) for one in used] == [("task/1", 7)] * reports_usage

@@ -123,7 +123,7 @@ class Budget:
         What was reported live stays where the outcome knows of no model call, as when its transcript was lost.
         """
         self._add(outcome, outcome.key)
-        return self._reached() or self._unpriced(outcome.usage)
+        return self._reached() or self._unpriced(outcome.paid)
 
     def _unpriced(self, usage: Usage) -> str:
         """Say that a limit in dollars can't be kept, as soon as a model has answered whose price is not known."""
@@ -138,7 +138,7 @@ class Budget:
             meter.ended(outcome, key, expected_s)
         if outcome.reason.is_attempt:
             self._busy_s.add(outcome.setup_s + outcome.execution_time_s, expected_s)
-            self._called += outcome.usage.requests > 0
+            self._called += outcome.paid.requests > 0
 
     def judged(self, grade: Grade) -> str:
         """Take what grading a trial has used; a sentence once a limit is reached."""
@@ -244,8 +244,8 @@ class _Meter:
 
     def ended(self, outcome: Outcome, key: TrialKey | None, expected_s: float) -> None:
         live = self._live.pop(key, None) if key is not None else None
-        is_known = outcome.usage.requests > 0
-        used = self._kind.of(outcome.usage) if is_known else live.used if live is not None else 0.0
+        is_known = outcome.paid.requests > 0
+        used = self._kind.of(outcome.paid) if is_known else live.used if live is not None else 0.0
         self._spent += used
         self._to_judge += outcome.reason.is_valid
         if is_known and outcome.reason is not Reason.INTERRUPTED:

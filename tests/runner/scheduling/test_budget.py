@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Usage
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Usage, WireFacts
 from pinchbench.runner.scheduling.budget import Budget, Limits
 
 HOUR_S = 3600
@@ -63,6 +63,12 @@ def test_the_final_usage_replaces_the_live_one() -> None:
     one.uses(key(1), cost(4))
     assert one.ended(outcome(1, cost(4.5))) == ""
     assert one.ended(outcome(2, cost(0.6))) == "--max-cost $5.00 is reached: $5.10 is spent."
+
+
+def test_what_the_wire_has_seen_counts_where_it_is_more() -> None:
+    one = budget(COST)
+    wired = replace(outcome(1, cost(1)), wire=WireFacts(usage=cost(5)))
+    assert one.ended(wired) == "--max-cost $5.00 is reached: $5.00 is spent."
 
 
 def test_what_was_used_by_an_attempt_without_a_transcript_stays_spent() -> None:

@@ -140,7 +140,8 @@ def test_only_infrastructure_and_where_asked_timeouts_are_tried_again(reason: Re
     (attempt,) = attempts(1)
     one = schedule([attempt], retry_timeouts=retry_timeouts)
     given_out(one)
-    again = reason.ending is Ending.INFRASTRUCTURE or (retry_timeouts and reason is Reason.TIMED_OUT)
+    is_ours = reason.ending is Ending.INFRASTRUCTURE and reason is not Reason.DIVERGED
+    again = is_ours or (retry_timeouts and reason is Reason.TIMED_OUT)
     assert one.ended(attempt, outcome(attempt, reason), 0) == again
     assert one.waiting == again
 

@@ -1,0 +1,45 @@
+"""What the wire tells of a trial while it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from anyio import current_time
+
+from pinchbench.model import Usage
+from pinchbench.wire.messages import CallUsed, ExchangeEnded, Held, PaceChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinchbench.wire.messages import WireEvent
+
+
+class TrialMeter:
+    """Sums up the usage of a running trial, and the time in which it waited for nothing but the wire's queue."""
+
+    def __init__(self, used: Callable[[Usage], None]) -> None:
+        """Start with nothing; `used` is called with the usage so far whenever it grows."""
+        self._used = used
+        self._usage = Usage()
+        self._held_s = 0.0
+        self._held_since: float | None = None
+
+    def held_s(self) -> float:
+        """Return for how many seconds the wire has held all requests of the trial back."""
+        return self._held_s + (current_time() - self._held_since if self._held_since is not None else 0.0)
+
+    def take(self, event: WireEvent) -> None:
+        """Take an event about the trial."""
+        match event:
+            case CallUsed():
+                self._usage += event.usage
+                self._used(self._usage)
+            case Held(is_held=True):
+                self._held_since = current_time()
+            case Held():
+                self._held_s, self._held_since = self.held_s(), None
+            case ExchangeEnded() | PaceChanged():
+                pass
+            case _:
+                assert_never(event)
