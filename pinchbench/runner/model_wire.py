@@ -6,6 +6,7 @@ import os
 import tempfile
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,6 +15,8 @@ from urllib.request import getproxies, proxy_bypass
 from anyio import to_thread
 
 from pinchbench.defaults import Isolation
+from pinchbench.errors import WireError
+from pinchbench.runner.native_provider import NativeProvider, native_env, native_provider
 from pinchbench.runner.recordings import recordings_of
 from pinchbench.runner.trial_meter import TrialMeter
 from pinchbench.wire.client import new_token, run_wire
@@ -21,7 +24,7 @@ from pinchbench.wire.messages import Configure, PaceChanged, Provider, ReplaySou
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
-    from pathlib import Path
+    from contextlib import AbstractAsyncContextManager
 
     from pinchbench.config import ReplaySettings, RunConfig
     from pinchbench.demo.server import ScriptedModel
@@ -64,11 +67,24 @@ class ModelWire:
         self._provider = provider
         self._puts_key = puts_key
         self._tokens: dict[int | None, str] = {}
+        self.native: tuple[NativeProvider, str] | None = None  # with the file of the certificates to trust
 
     @property
     def has_failed(self) -> bool:
         """Whether the wire's process has died: what trials did through it is not evidence."""
         return self._wire.failed.is_set()
+
+    def home_env(self, env: Mapping[str, str], slot: int | None) -> Mapping[str, str]:
+        """Return the environment of a home whose requests go through the wire; `slot` is None for a gateway."""
+        if self.native is None:
+            return env
+        provider, certificates = self.native
+        token = self._token(slot)
+        return native_env(env, provider, token=token, proxy_url=self._wire.proxy_url(token), certificates=certificates)
+
+    def lease_gateway(self) -> AbstractAsyncContextManager[TrialWire]:
+        """Return a context in which requests of a gateway pass that belong to no trial."""
+        return self._wire.lease(new_token(), trial="", path=None, shared=self._token(None))
 
     def through(self, entry: Json, slot: int | None) -> Json:
         """Return a provider's entry of OpenClaw's config that leads through the wire; `slot` is None for a gateway."""
@@ -126,12 +142,6 @@ def why_without(config: RunConfig) -> str:
         return "Requests to the model are not recorded, because of --no-wire."
     if config.isolation is Isolation.SHARED:
         return "Requests to the model are not recorded: the agents run in your own OpenClaw."
-    if config.base_url is None and not config.is_demo:
-        name = config.model.partition("/")[0]
-        return (
-            f"Requests to the model are not recorded: OpenClaw sends {name} other requests through a proxy. What calls"
-            " failed and which model answered is known from OpenClaw alone."
-        )
     if config.base_url is not None and _needs_proxy(config.base_url):
         return "Requests to the model are not recorded: its endpoint is behind the proxy that the environment names."
     return ""
@@ -150,13 +160,16 @@ async def open_wire(
 
     `tell` is called with what the user should know. Raises WireError if it does not start.
     """
-    if (why := why_without(config)) and config.replay is None:
+    native = await _native(config)
+    if isinstance(native, str):
+        if config.replay is not None:
+            raise WireError(f"The replay is not possible. {native}")
         if config.wire:
-            tell(why)
+            tell(native)
         yield None
         return
     name = config.model.partition("/")[0]
-    provider = _provider(config, scripted)
+    provider = _provider(config, scripted, native)
     recordings = await to_thread.run_sync(recordings_of, config.replay.folder) if config.replay else NO_RECORDINGS
 
     meters: dict[str, TrialMeter] = {}
@@ -173,13 +186,45 @@ async def open_wire(
         has_budget = config.max_cost is not None or config.max_tokens is not None
         configure = Configure(providers=(provider,), folder=folder, reports_usage=has_budget)
         async with run_wire(configure, observe=observe) as wire:
-            yield ModelWire(
+            model_wire = ModelWire(
                 wire, name, puts_key=bool(provider.key), replay=config.replay, recordings=recordings, meters=meters
             )
+            if native is None:
+                yield model_wire
+                return
+            model_wire.native = native, await to_thread.run_sync(_certificates, Path(folder), wire.certificate)
+            async with model_wire.lease_gateway():
+                yield model_wire
 
 
-def _provider(config: RunConfig, scripted: ScriptedModel | None) -> Provider:
+async def _native(config: RunConfig) -> NativeProvider | str | None:
+    """Return the provider that the wire stands in for, None for the run's own endpoint, or why there is no wire."""
+    if why := why_without(config):
+        return why
+    if config.base_url is not None or config.is_demo:
+        return None
+    found = await native_provider(config)
+    return f"Requests to the model are not recorded: {found}." if isinstance(found, str) else found
+
+
+def _certificates(folder: Path, own: str) -> str:
+    """Write the authority of the wire and those that the environment names into a file; return its path. Blocks."""
+    others = os.environ.get("NODE_EXTRA_CA_CERTS", "")
+    path = folder / "certificates.pem"
+    path.write_bytes(own.encode() + (Path(others).read_bytes() if others and Path(others).is_file() else b""))
+    return str(path)
+
+
+def _provider(config: RunConfig, scripted: ScriptedModel | None, native: NativeProvider | None) -> Provider:
     """Return what the wire asks: in a replay, the model that answers from a fork on."""
+    if native is not None:
+        return Provider(
+            id=config.model.partition("/")[0],
+            base_url=native.base_url,
+            key=native.key,
+            max_requests=config.max_requests,
+            host=native.host,
+        )
     replay = config.replay
     own_url = (replay.base_url if replay is not None else None) or config.base_url
     key_env = replay.api_key_env if replay is not None else config.api_key_env

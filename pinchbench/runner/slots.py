@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
-    from pinchbench.openclaw.homes.private import Home
+    from pinchbench.openclaw.homes.private import Home, PrivateHome
     from pinchbench.runner.model_wire import ModelWire
 
 GATEWAY = "gateway"  # its home among them; its marker is `.gateway`, as no task is named
@@ -108,16 +109,16 @@ async def make_homes(
             openclaw=openclaw,
             model=config.model,
             user=needed.user,
-            env=env,
+            env=env if wire is None else wire.home_env(env, None),
             provider=_provider(config, scripted, wire, slot=1 if keep is None else None),
             trial_s=longest_s,
         )
         if keep is None:
             return tuple(
-                clone(template, root / slot_name(slot), _provider(config, scripted, wire, slot=slot))
+                _slot_home(template, root / slot_name(slot), _provider(config, scripted, wire, slot=slot), wire, slot)
                 for slot in range(1, slots + 1)
             )
-        home = clone(template, root / GATEWAY)
+        home = _slot_home(template, root / GATEWAY, None, wire, None)
         gateway = Gateway(
             template,
             home,
@@ -133,6 +134,14 @@ async def make_homes(
         return tuple(gateway_home(gateway, config.model) for _ in range(slots))
     except OSError as error:
         raise folder_error(root, error, option="--run-root") from error
+
+
+def _slot_home(
+    template: PrivateHome, root: Path, provider: tuple[str, Json] | None, wire: ModelWire | None, slot: int | None
+) -> PrivateHome:
+    """Return a home, whose environment leads through the wire; `slot` is None for that of a gateway."""
+    home = clone(template, root, provider)
+    return home if wire is None else replace(home, base_env=wire.home_env(home.base_env, slot))
 
 
 async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path) -> tuple[Home, ...]:

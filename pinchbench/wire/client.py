@@ -100,6 +100,7 @@ class Wire:
         failed: set when the proxy has died or given up; then every call raises WireError, and what trials did
             through it is not evidence.
         socket: the path of its Unix socket, which serves the same addresses as `base_url`.
+        certificate: the authority that clients of `proxy_url` have to trust, as PEM; empty without a tunnel.
     """
 
     def __init__(self, stream: UNIXSocketStream, observe: Observer, log: Path) -> None:
@@ -112,12 +113,18 @@ class Wire:
         self._sending = anyio.Lock()
         self._reason = ""
         self._port = 0
+        self._tunnel_port = 0
         self.socket = ""
+        self.certificate = ""
         self.failed = anyio.Event()
 
     def base_url(self, token: str, provider: str) -> str:
         """Return the base URL of a provider for the slot with this token."""
         return f"http://127.0.0.1:{self._port}{slot_path(token, provider)}"
+
+    def proxy_url(self, token: str) -> str:
+        """Return the URL of the proxy through which the slot with this token asks providers at their own hosts."""
+        return f"http://slot:{token}@127.0.0.1:{self._tunnel_port}"
 
     @asynccontextmanager
     async def lease(
@@ -204,6 +211,7 @@ class Wire:
             raise self._error() from error
         if isinstance(report, Ready):
             self._port, self.socket = report.port, report.socket
+            self.certificate, self._tunnel_port = report.certificate, report.tunnel_port
             return
         self._fail(report.reason if isinstance(report, Failed) else "it did not start as expected")
         raise self._error()

@@ -30,6 +30,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         api: its protocol.
         max_requests: how many requests may be in flight; None without a limit of ours.
         model: the model that is asked for instead of the one in the request; empty for that one.
+        host: the host at which clients ask it through the tunnel; empty if they do not.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     api: Api = Api.OPENAI_COMPLETIONS
     max_requests: int | None = None
     model: str = ""
+    host: str = ""
 
     def __repr__(self) -> str:
         """Return it without the key, for logs and tracebacks."""
@@ -64,6 +66,7 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
         folder: an existing folder for its Unix socket.
         retries: for every provider.
         secrets: texts that are masked in recordings, beside the providers' keys and the tokens.
+        passes_others: whether the tunnel connects clients with hosts that are no provider's.
         reports_usage: whether `CallUsed` is sent, for which each reply has to be read.
     """
 
@@ -71,6 +74,7 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
     folder: str
     retries: RetrySettings = RetrySettings()
     secrets: tuple[str, ...] = ()
+    passes_others: bool = True
     reports_usage: bool = False
 
 
@@ -101,7 +105,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, tag="lease"):
         shared: the token of an address that several trials share, such as that of a gateway's agents; empty if the
             trial's own token is its address.
         mark: the text in the system prompt of the trial's requests that tells them apart there: the path of its
-            workspace.
+            workspace; empty for what asks on behalf of none of them.
         replay: what answers its requests instead of the provider; None without.
     """
 
@@ -131,10 +135,19 @@ Command: TypeAlias = Configure | Lease | SetTurn | Release
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
-    """The proxy listens, on this port of 127.0.0.1 and on this Unix socket."""
+    """The proxy listens.
+
+    Attributes:
+        port: that of 127.0.0.1.
+        socket: the path of its Unix socket.
+        tunnel_port: the port of 127.0.0.1 for HTTPS by CONNECT; 0 without providers that have a host.
+        certificate: the authority that clients of the tunnel have to trust, as PEM; empty as above.
+    """
 
     port: int
     socket: str
+    tunnel_port: int = 0
+    certificate: str = ""
 
 
 class Leased(msgspec.Struct, frozen=True, kw_only=True, tag="leased"):

@@ -23,6 +23,7 @@ from pinchbench.wire.playback import NOT_RECORDED, play
 from pinchbench.wire.request_owner import Mark, owner_of
 from pinchbench.wire.request_route import (
     Origin,
+    Route,
     end_to_end,
     not_found,
     parse_route,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from pinchbench.wire.messages import Provider, WireEvent
     from pinchbench.wire.pacing import Pace, Permit
     from pinchbench.wire.playback import Choice, Playback
-    from pinchbench.wire.request_route import Header, Route
+    from pinchbench.wire.request_route import Header
 
 LOG = logging.getLogger(__name__)
 # A slot has a handful. More would use up the files that the proxy may open, and so fail other trials.
@@ -173,7 +174,7 @@ class Proxy:
         lease = TrialLease(
             token=token,
             shared=shared,
-            mark=Mark(mark) if shared else None,
+            mark=Mark(mark) if mark else None,
             trial=trial,
             turn=turn,
             recorder=recorder,
@@ -226,8 +227,15 @@ class Proxy:
             lease.problem = lease.problem or f"the recording could not be closed: {error}"
         lease.written.set()
 
-    async def serve(self, stream: ByteStream) -> None:
-        """Answer a client until it, or its provider, closes the connection. Closes it in any case."""
+    def knows(self, token: str) -> bool:
+        """Whether a running trial has this token, or shares it."""
+        return token in self._leases or any(one.shared == token for one in self._leases.values() if one.shared)
+
+    async def serve(self, stream: ByteStream, *, token: str = "", provider: str = "") -> None:
+        """Answer a client until it, or its provider, closes the connection. Closes it in any case.
+
+        With a token, the client believes to speak to the provider itself, and its requests have no address of a slot.
+        """
         async with stream:
             if self._connections >= MAX_CONNECTIONS:
                 return
@@ -235,7 +243,7 @@ class Proxy:
             try:
                 inbound = Inbound(stream)
                 while (head := await inbound.next_request()) is not None:
-                    if not await self._answer(inbound, head):
+                    if not await self._answer(inbound, head, token=token, provider=provider):
                         return
             except (h11.RemoteProtocolError, *LOST):
                 return
@@ -244,9 +252,10 @@ class Proxy:
             finally:
                 self._connections -= 1
 
-    async def _answer(self, inbound: Inbound, head: h11.Request) -> bool:
+    async def _answer(self, inbound: Inbound, head: h11.Request, *, token: str, provider: str) -> bool:
         """Answer a request; return whether the connection stays open."""
-        route = parse_route(head.target.decode("latin-1"))
+        target = head.target.decode("latin-1")
+        route = Route(token=token, provider=provider, rest=target) if token else parse_route(target)
         lease = self._leases.get(route.token) if route else None
         sharing = [one for one in self._leases.values() if one.shared and one.shared == route.token] if route else []
         if route is None or (lease is None and not sharing) or (lease is not None and lease.shared):
@@ -261,6 +270,8 @@ class Proxy:
         if lease is None:  # whose request it is, only its body tells
             overflow = await _read_request(inbound, draft)
             lease = owner_of(sharing, route.rest, b"".join(draft.request))
+            if lease is None and head.method == b"GET":  # a gateway's own, such as for the list of models
+                lease = next((one for one in sharing if one.mark is None), None)
             if lease is None or lease.token not in self._leases:
                 draft.discard()
                 return await _refuse(inbound, HTTP_NOT_FOUND, NO_TRIAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
@@ -36,14 +37,17 @@ from pinchbench.wire.messages import (
 )
 from pinchbench.wire.playback import Playback
 from pinchbench.wire.proxy import Proxy
+from pinchbench.wire.tunnel import Tunnel
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-    from anyio.abc import TaskGroup
+    from anyio.abc import SocketStream, TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from anyio.streams.stapled import MultiListener
 
+    from pinchbench.wire.certificates import Authority
     from pinchbench.wire.proxy import Recorder
 
 LOG = logging.getLogger(__name__)
@@ -74,6 +78,14 @@ async def serve_wire(control: socket.socket, open_recorder: Callable[[Path, tupl
             await _Server(stream, lines, first, open_recorder).run()
         except* (OSError, ValueError) as errors:
             await stream.send(encode(Failed(reason=_first_message(errors))))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _OpenTunnel:
+    """As in `Ready`."""
+
+    port: int = 0
+    certificate: str = ""
 
 
 class _Server:
@@ -114,10 +126,25 @@ class _Server:
             group.start_soon(tcp.serve, proxy.serve)
             group.start_soon(unix.serve, proxy.serve)
             port: int = tcp.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
-            send.send_nowait(Ready(port=port, socket=str(path)))
+            tunnel = await self._open_tunnel(proxy, group)
+            send.send_nowait(
+                Ready(port=port, socket=str(path), tunnel_port=tunnel.port, certificate=tunnel.certificate)
+            )
             await self._obey(proxy, group, send)
             await self._finish(proxy)
             group.cancel_scope.cancel()
+
+    async def _open_tunnel(self, proxy: Proxy, group: TaskGroup) -> _OpenTunnel:
+        """Listen for clients that ask providers at their own addresses, if there are such providers."""
+        providers = {one.host: one.id for one in self._configure.providers if one.host}
+        if not providers:
+            return _OpenTunnel()
+        authority = await to_thread.run_sync(_authority, tuple(providers))
+        tunnel = Tunnel(proxy, authority, providers, passes=lambda _: self._configure.passes_others)
+        listener = await create_tcp_listener(local_host="127.0.0.1")
+        group.start_soon(_listen, listener, tunnel)
+        port: int = listener.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
+        return _OpenTunnel(port=port, certificate=authority.pem.decode())
 
     async def _send_reports(self, reports: MemoryObjectReceiveStream[Report]) -> None:
         with reports:
@@ -185,6 +212,17 @@ def _first_message(errors: BaseExceptionGroup[OSError | ValueError]) -> str:
     while isinstance(first, BaseExceptionGroup):
         first = first.exceptions[0]
     return str(first)
+
+
+def _authority(hosts: tuple[str, ...]) -> Authority:
+    from pinchbench.wire.certificates import Authority  # noqa: PLC0415 - a library that few runs need
+
+    return Authority(hosts)
+
+
+async def _listen(listener: MultiListener[SocketStream], tunnel: Tunnel) -> None:
+    async with listener:
+        await listener.serve(tunnel.serve)
 
 
 async def _release(proxy: Proxy, token: str, send: MemoryObjectSendStream[Report]) -> None:

@@ -1,0 +1,103 @@
+"""Providers that OpenClaw asks at their own addresses: which ones the wire can read, and what a home needs for it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from anyio import to_thread
+
+from pinchbench.errors import EndpointError
+from pinchbench.openclaw.catalogue import read_catalogue
+from pinchbench.openclaw.key_places import places_of_key
+from pinchbench.openclaw.probe import locate_openclaw
+from pinchbench.runner.preflight import check_model
+from pinchbench.runner.slots import user_state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.config import RunConfig
+
+PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+LOOPBACK = "127.0.0.1,localhost,::1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NativeProvider:
+    """A provider that the wire stands in for.
+
+    Attributes:
+        base_url: where its host is asked, without a path.
+        key: its API key.
+        key_names: the variables in which OpenClaw looks for that.
+    """
+
+    base_url: str
+    key: str
+    key_names: tuple[str, ...]
+
+    @property
+    def host(self) -> str:
+        """The host that OpenClaw asks."""
+        return urlsplit(self.base_url).hostname or ""
+
+
+async def native_provider(config: RunConfig) -> NativeProvider | str:
+    """Return the provider of a run's model, or why the wire can't read requests to it, as a part of a sentence.
+
+    Raises OpenClawError if OpenClaw or its settings can't be read.
+    """
+    name = config.model.partition("/")[0]
+    if any(os.environ.get(one) for one in PROXIES):
+        return "the environment names a proxy for HTTPS"
+    user = await user_state(config)
+    program = (await to_thread.run_sync(locate_openclaw, config.openclaw)).program
+    catalogue = await to_thread.run_sync(read_catalogue, program)
+    names = catalogue.key_names(name)
+    known = catalogue.providers.get(name)
+    if config.replay is not None and known is not None and known.base_url:  # no key is needed
+        return NativeProvider(base_url=f"https://{urlsplit(known.base_url).hostname}", key="", key_names=names)
+    try:
+        target = await check_model(config, program, user)
+    except EndpointError:
+        target = None
+    if target is None or not target.key:
+        return f"{name} is not asked with a key of the environment at an address that is known"
+    parts = urlsplit(target.base_url)
+    if parts.scheme != "https" or parts.port not in (None, 443):
+        return f"{name} is not asked by HTTPS"
+    if len(places_of_key(name, names, env=os.environ, user=user)) > 1:
+        return f"there are several keys or logins for {name}, of which OpenClaw chooses one"
+    return NativeProvider(base_url=f"https://{parts.hostname}", key=target.key, key_names=names)
+
+
+def native_env(
+    env: Mapping[str, str], provider: NativeProvider, *, token: str, proxy_url: str, certificates: str
+) -> dict[str, str]:
+    """Return an environment in which requests to the provider go through the wire, and which has no key of it (pure).
+
+    Args:
+        env: What the agents of a run get without the wire.
+        provider: The provider.
+        token: What stands in for the key.
+        proxy_url: The address of the wire's proxy.
+        certificates: The file with the authority of the wire, and those that `env` names.
+    """
+    kept = {
+        name: value
+        for name, value in env.items()
+        if name not in provider.key_names and not (provider.key and provider.key in value)
+    }
+    named = next((name for name in provider.key_names if name in env), provider.key_names[-1])
+    return {
+        **kept,
+        named: token,
+        "HTTPS_PROXY": proxy_url,
+        "https_proxy": proxy_url,
+        "NO_PROXY": LOOPBACK,
+        "no_proxy": LOOPBACK,
+        "NODE_EXTRA_CA_CERTS": certificates,
+    }

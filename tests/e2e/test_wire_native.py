@@ -1,0 +1,104 @@
+"""Providers that OpenClaw knows: the wire reads requests to their own hosts, and changes nothing in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fakes import NEW_RELEASE
+from pinchbench.wire.exchange import Exchange
+from pinchbench.wire.replay import Divergence, Replay
+
+if TYPE_CHECKING:
+    from pinchbench.openclaw.command import OpenClaw
+
+pytestmark = [pytest.mark.openclaw]
+
+KEY = "sk-planted-native-0123456789abcdef"
+RUN_LIMIT_S = 400
+TESTS = Path(__file__).parents[1]
+# What differs by its nature: connections, tracing, sizes of bodies with other paths in them, and the key.
+OWN_HEADERS = {"connection", "content-length", "traceparent", "host"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """A provider that OpenClaw knows."""
+
+    model: str
+    host: str
+    key_name: str
+    isolation: str = "private"
+
+    def __str__(self) -> str:
+        return f"{self.model}-{self.isolation}"
+
+
+ANTHROPIC = Known(model="anthropic/claude-sonnet-4-6", host="api.anthropic.com", key_name="ANTHROPIC_API_KEY")
+OTHERS = [
+    replace(ANTHROPIC, isolation="gateway"),
+    Known(model="openai/gpt-5.5", host="api.openai.com", key_name="OPENAI_API_KEY"),
+    Known(model="openrouter/anthropic/claude-sonnet-4.6", host="openrouter.ai", key_name="OPENROUTER_API_KEY"),
+    Known(model="google/gemini-3-pro", host="generativelanguage.googleapis.com", key_name="GEMINI_API_KEY"),
+]
+
+
+def _run(tmp_path: Path, openclaw: OpenClaw, known: Known) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run a task without and with the wire, in a network in which the provider's host is this machine."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost {known.host}\n", encoding="utf-8")
+    settings = {**asdict(known), "folder": str(tmp_path), "openclaw": openclaw.version}
+    program = shlex.join([sys.executable, str(TESTS / "e2e" / "native_run.py"), json.dumps(settings)])
+    script = f"ip link set lo up && mount --bind {shlex.quote(str(hosts))} /etc/hosts && exec {program}"
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(TESTS), known.key_name: KEY},
+        capture_output=True,
+        text=True,
+        timeout=RUN_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    told = json.loads((tmp_path / "told.json").read_text("utf-8"))
+    return told["wire=False"], told["wire=True"]
+
+
+def _exchange(number: int, asked: dict[str, Any]) -> Exchange:
+    body = asked["body"].encode()
+    return Exchange(number=number, began_at=time.time(), provider="p", method="POST", path=asked["path"], request=body)
+
+
+def _headers(asked: dict[str, Any]) -> dict[str, str]:
+    return {name: value for name, value in asked["headers"].items() if name not in OWN_HEADERS}
+
+
+@pytest.mark.parametrize("known", [ANTHROPIC, *OTHERS], ids=str)
+def test_the_provider_is_asked_the_same_with_and_without_the_wire(
+    openclaw: OpenClaw, tmp_path: Path, known: Known
+) -> None:
+    if openclaw.version != NEW_RELEASE and known is not ANTHROPIC:
+        pytest.skip("shown for the newer release; the older one has other models and no gateway")
+
+    direct, wired = _run(tmp_path, openclaw, known)
+
+    assert (direct["reason"], wired["reason"]) == ("completed", "completed"), (direct["note"], wired["note"])
+    assert len(direct["asked"]) == len(wired["asked"]) > 0
+    assert (direct["calls"], wired["calls"]) == (None, len(wired["asked"]))
+    replay = Replay([_exchange(number, one) for number, one in enumerate(direct["asked"], start=1)])
+    for one in wired["asked"]:
+        found = replay.match(one["path"], one["body"].encode(), at=time.time())
+        assert not isinstance(found, Divergence), found
+    for before, after in zip(direct["asked"], wired["asked"], strict=True):
+        assert json.loads(before["body"]).keys() == json.loads(after["body"]).keys()
+        assert _headers(before) == _headers(after)
+    assert (wired["leaks"], wired["files_with_key"]) == ([], [])
+    assert direct["leaks"] != []  # the key is found where there is one
