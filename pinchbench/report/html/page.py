@@ -26,6 +26,7 @@ from pinchbench.report.html.rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.safe import safe_line, script_json
 from pinchbench.report.html.timeline import Kind, timeline
 from pinchbench.report.html.trial_page import STDERR_BYTES, TrialAnchor, fair_share, size_of, transcript_of, trial_json
+from pinchbench.report.model_calls import model_calls_told, model_time_told
 from pinchbench.report.text import duration, exact_price, many
 from pinchbench.results.statistics import ROUNDING
 
@@ -72,6 +73,7 @@ class RunPart:
     points_what: str
     timeline: Drawing | None
     timeline_label: str
+    model_time: str
     settings: tuple[tuple[str, str], ...]
     folder: str
 
@@ -118,6 +120,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
         points_what=points_label.partition(" ")[0],
         timeline=line,
         timeline_label=line_label,
+        model_time=model_time_told(run.data),
         settings=tuple(_settings(run)),
         folder=safe_line(run.files.folder),
     )
@@ -276,6 +279,8 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
         yield "warn", f"Changed while the run was resumed: {changes}."
     if caused := caused_by_agent_told(run.data):
         yield "bad", safe_line(caused, 1000)
+    if calls := model_calls_told(run.data):
+        yield "warn", safe_line(calls, 1000)
     if run.data.score.mean is None:
         yield "warn", "No score: no trial has one."
 

@@ -11,6 +11,7 @@ import msgspec
 
 from pinchbench.errors import ResultsError
 from pinchbench.report.html.safe import safe_line, safe_text
+from pinchbench.report.model_calls import statuses_told
 from pinchbench.report.text import amount, duration, exact_price, many
 from pinchbench.transcript.conversation import Role, read_conversation
 
@@ -134,9 +135,9 @@ def _wire(wire: WireFacts) -> str:
     """Return what the wire measured of a trial, in words."""
     parts = [many(wire.calls, "call")]
     if wire.failed:
-        parts.append(f"{len(wire.failed)} failed ({', '.join(str(status or 'no reply') for status in wire.failed)})")
+        parts.append(f"{len(wire.failed)} failed ({statuses_told(wire.failed)})")
     if wire.wire_retries:
-        parts.append(f"asked again by the wire after {', '.join(map(str, wire.wire_retries))}")
+        parts.append(f"asked again by the wire after {statuses_told(wire.wire_retries)}")
     if wire.first_token_s is not None:
         parts.append(f"first token after {wire.first_token_s:.2f} s")
     if wire.output_tokens_per_s is not None:

@@ -144,6 +144,15 @@ def test_what_the_wire_measured_is_shown_beside_what_openclaw_says(tmp_path: Pat
     assert shown == [f"4 calls, 2 failed (429, no reply), {speed}"]
 
 
+def test_what_openclaw_hides_of_a_runs_calls_is_a_notice(tmp_path: Path) -> None:
+    wire = WireFacts(calls=3, failed=(500,), unreported=1, models=("<b>",), model_s=12.0, between_s=3.0)
+    page = _write(tmp_path, PlannedRun(trials={"task_a": (Made(wire=wire),)}))
+
+    told = "3 model calls: 1 failed in 1 trial (500); models that answered instead of mock/m1: &lt;b&gt; (1 trial)."
+    assert f'<p class="notice warn">{told}</p>' in page
+    assert "of agents: 12.0 s in the model, 3.0 s between its replies (tools and OpenClaw)" in page
+
+
 def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
     trials = {
         "task_a": (Made(), Made(reason=Reason.NO_TRANSCRIPT, score=None)),
