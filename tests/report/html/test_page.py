@@ -15,7 +15,7 @@ from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ResultsError
 from pinchbench.model import Reason, Ungraded, WireFacts
 from pinchbench.report.html.page import run_part, write_report
-from pinchbench.report.html.trial_page import fair_share
+from pinchbench.report.html.shortened import fair_share
 from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
