@@ -15,7 +15,6 @@ from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ResultsError
 from pinchbench.model import Reason, Ungraded, WireFacts
 from pinchbench.report.html.page import run_part, write_report
-from pinchbench.report.html.shortened import fair_share
 from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
@@ -53,21 +52,6 @@ def test_the_page_holds_nothing_that_its_policy_forbids(tmp_path: Path) -> None:
     assert " onclick=" not in markup
     assert "default-src 'none'" in html.unescape(markup)
     assert "unsafe-inline" not in markup
-
-
-@pytest.mark.parametrize(
-    ("sizes", "most", "share"),
-    [
-        ([10, 20, 30], 100, 30),
-        ([10, 20, 30], 45, 17),
-        ([10, 100, 100], 50, 20),
-        ([5], 3, 3),
-        ([], 10, 0),
-        ([7, 7], 0, 0),
-    ],
-)
-def test_what_is_too_much_is_cut_where_it_is_longest(sizes: list[int], most: int, share: int) -> None:
-    assert fair_share(sizes, most) == share
 
 
 def test_transcripts_beyond_the_bound_are_left_out_and_named(tmp_path: Path) -> None:
