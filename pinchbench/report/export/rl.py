@@ -98,6 +98,7 @@ def _reply(call: Call, before: int) -> Json:
         "requested_model": call.requested,
         "model": reply.model or None,
         "prompt_messages": before + call.prompt,
+        "transient_messages": list(map(_message, call.transient)),
         "message": None if reply.message is None else _message(reply.message),
         "stop_reason": reply.stop_reason or None,
         "usage": None if reply.usage is None else _usage(reply.usage),

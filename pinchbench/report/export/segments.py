@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pinchbench.wire.facts import facts_of
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pinchbench.wire.protocols.values import ProtocolName, Tool
 
 
+# OpenClaw 2026.9.6 ends each request with one message of its own on running commands, which it does not send again.
+MOST_TRANSIENT = 2
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
     """A complete reply of the model.
@@ -26,6 +30,7 @@ class Call:
         protocol: the protocol of the exchange.
         requested: the model that the request names.
         prompt: how many messages of the segment the model had when it replied.
+        transient: messages that stood after those in its prompt, and that later requests leave out.
         reply: what it replied.
     """
 
@@ -34,6 +39,7 @@ class Call:
     protocol: ProtocolName
     requested: str
     prompt: int
+    transient: tuple[Message, ...] = ()
     reply: ReplyFacts
 
 
@@ -69,7 +75,8 @@ def segments_of(exchanges: Iterable[Exchange]) -> Segments:
     """Return the conversations of a trial. Memory is bounded by them, not by the exchanges.
 
     A request continues a conversation if it has the same system prompt and tools, and the messages of the request
-    before, the reply to that, and perhaps more. After a compaction, a restart, or for a subagent it begins another one.
+    before, the reply to that, and perhaps more; at most `MOST_TRANSIENT` messages at the end of the request before may
+    be missing. After a compaction, a restart, or for a subagent it begins another one.
     Calls without a complete reply are left out.
 
     Args:
@@ -118,11 +125,18 @@ def _continued(segment: Segment, said: Conversation) -> tuple[Message, ...] | No
     assert last.message is not None  # noqa: S101 - `segments_of` leaves out the others
     if said.continues and said.continues == last.response_id:
         return (*segment.messages, last.message, *said.messages)
-    at = len(segment.messages)
-    is_longer = len(said.messages) > at and said.messages[:at] == segment.messages
-    if said.continues != segment.continues or not is_longer or not _is_repeated(last.message, said.messages[at]):
+    if said.continues != segment.continues:
         return None
-    return said.messages
+    for transient in range(min(MOST_TRANSIENT, len(segment.messages)) + 1):
+        at = len(segment.messages) - transient
+        left_out = segment.messages[at:]
+        if any(one.role not in (Role.USER, Role.SYSTEM) for one in left_out):
+            return None
+        is_longer = len(said.messages) > at and said.messages[:at] == segment.messages[:at]
+        if is_longer and _is_repeated(last.message, said.messages[at]):
+            segment.calls[-1] = replace(segment.calls[-1], prompt=at, transient=left_out)
+            return said.messages
+    return None
 
 
 def _is_repeated(reply: Message, message: Message) -> bool:

@@ -66,3 +66,19 @@ def test_failed_calls_are_counted_and_do_not_break_a_conversation() -> None:
     (segment,) = found.segments
     assert [call.number for call in segment.calls] == [1, 5]
     assert found.failed == 2
+
+
+def test_a_message_that_openclaw_only_ends_a_request_with_belongs_to_that_call_alone() -> None:
+    running = {"role": "user", "content": "Active exec sessions: none"}
+    found = segments_of(
+        [
+            exchange(CHAT, _asked(USER, running), _said(), number=1),
+            exchange(CHAT, _asked(USER, _echo(), USER, running), _said(), number=2),
+        ]
+    )
+
+    (segment,) = found.segments
+    first, second = segment.calls
+    assert (first.prompt, [one.text for one in first.transient]) == (1, ["Active exec sessions: none"])
+    assert (second.prompt, second.transient) == (4, ())
+    assert [one.text for one in segment.messages] == ["Read it.", "I read it.", "Read it.", running["content"]]
