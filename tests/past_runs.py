@@ -24,10 +24,12 @@ from pinchbench.model import (
     Usage,
     WireFacts,
 )
+from pinchbench.results.evidence import Evidence
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.journal.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
 from pinchbench.results.manifest import RunFacts, TaskFacts
 from pinchbench.results.paths import create_run, write_json
+from pinchbench.wire.recording import RecordingWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from pinchbench.results.journal.records import Record
     from pinchbench.results.paths import RunFiles
+    from pinchbench.wire.exchange import Exchange
 
 BEGAN = 1_767_322_800.0  # 2026-01-02 03:00 UTC
 CATEGORIES = ("basics", "data", "coding", "writing")
@@ -60,6 +63,7 @@ class Made:
     transcript: str | None = None  # instead of the one that is made
     retried: tuple[Reason, ...] = ()  # attempts before this one
     wire: WireFacts | None = None
+    exchanges: tuple[Exchange, ...] = ()  # are recorded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -269,6 +273,10 @@ def _write_evidence(files: RunFiles, key: TrialKey, outcome: Outcome, made: Made
         (folder / "transcript.jsonl").write_text(text, encoding="utf-8")
     (folder / "stdout.log").write_text("Done.\n", encoding="utf-8")
     (folder / "stderr.log").write_text(made.stderr, encoding="utf-8")
+    if made.exchanges:
+        with RecordingWriter(Evidence(folder=folder).wire) as recording:
+            for exchange in made.exchanges:
+                recording.append(exchange)
 
 
 def transcript(key: TrialKey, outcome: Outcome) -> str:

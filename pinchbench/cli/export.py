@@ -12,7 +12,7 @@ from pinchbench.cli.completing import complete_run
 from pinchbench.cli.deferred import action, performs
 from pinchbench.cli.options import CONTEXT, FOLDER, option
 
-FORMATS = ("csv", "parquet", "jsonl", "junit", "github", "perfetto", "inspect", "atif")
+FORMATS = ("csv", "parquet", "jsonl", "junit", "github", "perfetto", "inspect", "atif", "rl")
 
 
 def _print_columns(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -46,6 +46,7 @@ def export(**_options: Any) -> None:  # noqa: ANN401
     perfetto             a trace of the slots, graders and costs, for ui.perfetto.dev
     inspect              a log that `inspect view` opens
     atif                 a folder of agent trajectories, one a trial
+    rl                   training data: conversations, token ids, logprobs and the reward, one line a trial
 
     \b
     pinchbench-async export 20260102-030405-9f3a --format csv > trials.csv

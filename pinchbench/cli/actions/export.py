@@ -14,6 +14,7 @@ from pinchbench.report.export.github import github_lines
 from pinchbench.report.export.inspect import write_inspect
 from pinchbench.report.export.junit import junit_lines
 from pinchbench.report.export.perfetto import perfetto_lines
+from pinchbench.report.export.rl import rl_lines
 from pinchbench.report.export.tables import csv_lines, jsonl_lines, write_parquet
 from pinchbench.report.export.whole_file import whole_file
 from pinchbench.results.finished_run import read_run
@@ -31,6 +32,7 @@ TEXT_FORMATS: Mapping[str, Callable[[PastRun], Iterator[str]]] = {
     "junit": junit_lines,
     "github": github_lines,
     "perfetto": perfetto_lines,
+    "rl": rl_lines,
 }
 # the name's suffix, derived from the run's name, and what writes it
 FILE_FORMATS: Mapping[str, tuple[str, Callable[[PastRun, Path], None]]] = {

@@ -24,8 +24,17 @@ from pinchbench.report.html.plots import (
 )
 from pinchbench.report.html.rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.safe import safe_line, script_json
+from pinchbench.report.html.shortened import fair_share
 from pinchbench.report.html.timeline import Kind, timeline
-from pinchbench.report.html.trial_page import STDERR_BYTES, TrialAnchor, fair_share, size_of, transcript_of, trial_json
+from pinchbench.report.html.trial_page import (
+    CALLS_BYTES,
+    STDERR_BYTES,
+    TrialAnchor,
+    size_of,
+    transcript_of,
+    trial_json,
+)
+from pinchbench.report.model_calls import model_calls_told, model_time_told
 from pinchbench.report.text import duration, exact_price, many
 from pinchbench.results.statistics import ROUNDING
 
@@ -44,6 +53,7 @@ TOTAL_BYTES = 50_000_000  # of transcripts in one page
 ESCAPED = 2  # times as much is the limit for all text about trials after escaping
 LOGS_PART = 5  # stderr may take a fifth of the space of transcripts
 LEAST_STDERR_BYTES = 1_000
+CALLS_PART = 2  # the calls of the model may take half of the space of transcripts
 MOST_X = 1e18  # larger costs are invalid: a transcript can contain a number that no axis can show
 
 
@@ -72,6 +82,7 @@ class RunPart:
     points_what: str
     timeline: Drawing | None
     timeline_label: str
+    model_time: str
     settings: tuple[tuple[str, str], ...]
     folder: str
 
@@ -118,6 +129,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
         points_what=points_label.partition(" ")[0],
         timeline=line,
         timeline_label=line_label,
+        model_time=model_time_told(run.data),
         settings=tuple(_settings(run)),
         folder=safe_line(run.files.folder),
     )
@@ -128,13 +140,24 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
     sizes = [size_of(transcript_of(run, run.attempts[key].counting)) for run, _ in runs for key in ended_trials(run)]
     share = fair_share(sizes, total_bytes)
     logs = min(STDERR_BYTES, max(LEAST_STDERR_BYTES, total_bytes // LOGS_PART // max(1, len(sizes))))
+    calls = min(CALLS_BYTES, total_bytes // CALLS_PART // max(1, len(sizes)))
     # escaping can make text up to eight times as long
     left = ESCAPED * total_bytes
     for run, prefix in runs:
         grades = run.journal.state.attempt_grades
         for key, place in _places(run, prefix):
             most = share if left > 0 else 0
-            told = script_json(trial_json(run, key, place, grades, most_bytes=most, log_bytes=logs))
+            told = script_json(
+                trial_json(
+                    run,
+                    key,
+                    place,
+                    grades,
+                    most_bytes=most,
+                    log_bytes=logs,
+                    calls_bytes=calls if left > 0 else 0,
+                )
+            )
             left -= len(told)
             # `script_json` leaves nothing that HTML would interpret
             yield place.anchor, Markup(told)  # noqa: S704
@@ -276,6 +299,8 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
         yield "warn", f"Changed while the run was resumed: {changes}."
     if caused := caused_by_agent_told(run.data):
         yield "bad", safe_line(caused, 1000)
+    if calls := model_calls_told(run.data):
+        yield "warn", safe_line(calls, 1000)
     if run.data.score.mean is None:
         yield "warn", "No score: no trial has one."
 

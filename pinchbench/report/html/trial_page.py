@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.errors import ResultsError
+from pinchbench.report.html.calls import calls_json
 from pinchbench.report.html.safe import safe_line, safe_text
+from pinchbench.report.html.shortened import fair_share, shortened
+from pinchbench.report.model_calls import statuses_told
 from pinchbench.report.text import amount, duration, exact_price, many
 from pinchbench.transcript.conversation import Role, read_conversation
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from pinchbench.transcript.conversation import Message, ToolCall
 
 TRIAL_BYTES = 1_000_000  # of a transcript; beyond that, its longest texts are truncated
+CALLS_BYTES = 200_000  # of what the wire recorded
 STDERR_BYTES = 20_000  # the end of the log, where errors are reported
 MOST_MESSAGES = 4_000  # of a trial; with more, the first and the last half of this number are shown
 LEAST_TEXT = 300  # characters that are kept of a truncated text
@@ -39,16 +43,6 @@ class TrialAnchor:
     anchor: str
     before: str = ""
     after: str = ""
-
-
-def fair_share(sizes: Sequence[int], most: int) -> int:
-    """Return the largest limit such that all sizes, truncated to it, total at most `most`."""
-    left = most
-    for count, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
-        if size * count > left:
-            return left // count
-        left -= size
-    return max(sizes, default=0)
 
 
 def transcript_of(run: PastRun, outcome: Outcome) -> Path:
@@ -72,11 +66,12 @@ def trial_json(
     *,
     most_bytes: int,
     log_bytes: int = STDERR_BYTES,
+    calls_bytes: int = CALLS_BYTES,
 ) -> Json:
     """Gather the data about a trial that has ended at least once. Blocks.
 
     `grades` are those of the run's attempts; `most_bytes` limits the transcript, `log_bytes` the part of stderr that is
-    shown.
+    shown, and `calls_bytes` the calls of the model.
     """
     attempts = run.attempts[key]
     counting = attempts.counting
@@ -94,6 +89,11 @@ def trial_json(
         "stderr": _tail(_evidence(run, counting) / "stderr.log", log_bytes),
         "folder": safe_line(_evidence(run, counting)),
         **_conversation(transcript, counting, most_bytes),
+        "wire": calls_json(
+            _evidence(run, counting) / "wire.jsonl.zst",
+            command=f"pinchbench-async wire show {run.files.argument} {key} N",
+            most_bytes=calls_bytes,
+        ),
     }
 
 
@@ -134,9 +134,9 @@ def _wire(wire: WireFacts) -> str:
     """Return what the wire measured of a trial, in words."""
     parts = [many(wire.calls, "call")]
     if wire.failed:
-        parts.append(f"{len(wire.failed)} failed ({', '.join(str(status or 'no reply') for status in wire.failed)})")
+        parts.append(f"{len(wire.failed)} failed ({statuses_told(wire.failed)})")
     if wire.wire_retries:
-        parts.append(f"asked again by the wire after {', '.join(map(str, wire.wire_retries))}")
+        parts.append(f"asked again by the wire after {statuses_told(wire.wire_retries)}")
     if wire.first_token_s is not None:
         parts.append(f"first token after {wire.first_token_s:.2f} s")
     if wire.output_tokens_per_s is not None:
@@ -285,7 +285,7 @@ def _sessions(messages: Sequence[Message], began: float, most: int) -> list[list
     for one in messages:
         session = sessions.setdefault(one.session, [])
         if one.role is Role.TOOL and (open_calls := waiting.get((one.session, one.call_id))):
-            open_calls.pop(0).update(result=_cut(one.text, most), error=one.is_error, after=_after(one.at, began))
+            open_calls.pop(0).update(result=shortened(one.text, most), error=one.is_error, after=_after(one.at, began))
             continue
         calls = [_call(call, most) for call in one.calls]
         for call, shown in zip(one.calls, calls, strict=True):
@@ -298,8 +298,8 @@ def _message(one: Message, began: float, most: int, calls: list[Json]) -> Json:
     used = f"{amount(one.usage.total_tokens)} tokens" if one.usage.total_tokens else ""
     return {
         "role": one.role.value,
-        "text": _cut(one.text, most),
-        "thinking": _cut(one.thinking, most),
+        "text": shortened(one.text, most),
+        "thinking": shortened(one.thinking, most),
         "calls": calls,
         "tool": safe_line(one.tool, 200),
         "is_error": one.is_error,
@@ -312,7 +312,7 @@ def _message(one: Message, began: float, most: int, calls: list[Json]) -> Json:
 
 
 def _call(call: ToolCall, most: int) -> Json:
-    return {"name": safe_line(call.name, 200), "arguments": _cut(_shortest(call), most), "brief": _brief(call)}
+    return {"name": safe_line(call.name, 200), "arguments": shortened(_shortest(call), most), "brief": _brief(call)}
 
 
 def _shortest(call: ToolCall) -> str:
@@ -333,10 +333,3 @@ def _after(at: float | None, began: float) -> str:
     if at is None or not began or not 0 <= (seconds := at - began) < 1e7:  # noqa: PLR2004 - the clock was set
         return ""
     return f"+{duration(seconds)}"
-
-
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return safe_text(text)
-    head, tail = text[: most * 2 // 3], text[-(most // 3) :]
-    return safe_text(f"{head}\n… {len(text) - len(head) - len(tail):,} characters left out …\n{tail}")

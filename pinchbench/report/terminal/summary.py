@@ -8,6 +8,7 @@ from rich.text import Text
 
 from pinchbench.model import Reason
 from pinchbench.report.caused_by_agent import caused_by_agent_told
+from pinchbench.report.model_calls import model_calls_told, model_time_told
 from pinchbench.report.replayed import replayed_told
 from pinchbench.report.terminal.columns import Cell, Column, aligned
 from pinchbench.report.terminal.lines import check_alone
@@ -248,10 +249,18 @@ def _headline(totals: Aggregate) -> Iterator[str]:
         yield caused
     if totals.retries is not None and totals.retries.trials:
         yield _retries_line(totals.retries)
+    yield from _model_calls(totals)
     if totals.judge is not None:
         yield _judge_line(totals.judge)
     if used := ", ".join(_used(totals)):
         yield f"Used: {used}."
+
+
+def _model_calls(totals: Aggregate) -> Iterator[str]:
+    if calls := model_calls_told(totals):
+        yield calls
+    if time := model_time_told(totals):
+        yield f"Time of the agents, added up: {time}."
 
 
 def _used(totals: Aggregate) -> Iterator[str]:

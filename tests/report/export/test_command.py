@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import stat
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -20,11 +21,21 @@ from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.report.export.rows import COLUMNS
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
+from wire.exchanges import CHAT, exchange, sse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 RUN_ID = "20260102-030000-0001"
+ASKED = {"model": "m1", "messages": [{"role": "user", "content": "Say hello."}]}
+SAID = {"model": "m1", "choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}]}
+RECORDED = (exchange(CHAT, ASKED, sse(SAID, end="[DONE]")),)
+
+
+def _recorded(trials: Mapping[str, tuple[Made, ...]]) -> dict[str, tuple[Made, ...]]:
+    """The same trials with a recording each, which the training data is made of."""
+    return {task: tuple(replace(one, exchanges=RECORDED) for one in made) for task, made in trials.items()}
 
 
 def _export(folder: Path, *arguments: str) -> Result:
@@ -35,7 +46,9 @@ def _export(folder: Path, *arguments: str) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_run(tmp_path, PlannedRun(trials=random_trials(tasks=3, repetitions=2, trouble=0.5), planned_beyond=1))
+    write_run(
+        tmp_path, PlannedRun(trials=_recorded(random_trials(tasks=3, repetitions=2, trouble=0.5)), planned_beyond=1)
+    )
     return tmp_path
 
 
@@ -77,7 +90,7 @@ def test_a_format_of_files_does_not_go_to_stdout(folder: Path, form: str) -> Non
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("trials", [{"task_a": ()}, {"task_a": (Made(),)}])
 def test_a_run_that_goes_on_can_be_exported(tmp_path: Path, form: str, trials: dict[str, tuple[Made, ...]]) -> None:
-    files = write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1, has_ended=False))
+    files = write_run(tmp_path, PlannedRun(trials=_recorded(trials), planned_beyond=1, has_ended=False))
     with JournalWriter(files.journal, go_on=True):
         done = _export(tmp_path, "--format", form)
 
@@ -112,7 +125,7 @@ def test_a_long_export_comes_in_pieces_that_join_without_a_seam(tmp_path: Path) 
 def test_a_long_export_is_the_same_printed_and_written(tmp_path: Path, form: str) -> None:
     notes = ("What went wrong. " * 10,)
     trials = {f"task_{number:03d}": (Made(score=0.1, notes=notes),) for number in range(250)}
-    write_run(tmp_path, PlannedRun(trials=trials, slots=8))
+    write_run(tmp_path, PlannedRun(trials=_recorded(trials), slots=8))
     path = tmp_path / "made"
     printed, named = _export(tmp_path, "--format", form), _export(tmp_path, "--format", form, "-o", str(path))
 

@@ -15,7 +15,6 @@ from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ResultsError
 from pinchbench.model import Reason, Ungraded, WireFacts
 from pinchbench.report.html.page import run_part, write_report
-from pinchbench.report.html.trial_page import fair_share
 from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
@@ -53,21 +52,6 @@ def test_the_page_holds_nothing_that_its_policy_forbids(tmp_path: Path) -> None:
     assert " onclick=" not in markup
     assert "default-src 'none'" in html.unescape(markup)
     assert "unsafe-inline" not in markup
-
-
-@pytest.mark.parametrize(
-    ("sizes", "most", "share"),
-    [
-        ([10, 20, 30], 100, 30),
-        ([10, 20, 30], 45, 17),
-        ([10, 100, 100], 50, 20),
-        ([5], 3, 3),
-        ([], 10, 0),
-        ([7, 7], 0, 0),
-    ],
-)
-def test_what_is_too_much_is_cut_where_it_is_longest(sizes: list[int], most: int, share: int) -> None:
-    assert fair_share(sizes, most) == share
 
 
 def test_transcripts_beyond_the_bound_are_left_out_and_named(tmp_path: Path) -> None:
@@ -142,6 +126,15 @@ def test_what_the_wire_measured_is_shown_beside_what_openclaw_says(tmp_path: Pat
 
     speed = "first token after 0.42 s, 31 tokens per second, 12.0 s in the model, 8.0 s between"
     assert shown == [f"4 calls, 2 failed (429, no reply), {speed}"]
+
+
+def test_what_openclaw_hides_of_a_runs_calls_is_a_notice(tmp_path: Path) -> None:
+    wire = WireFacts(calls=3, failed=(500,), unreported=1, models=("<b>",), model_s=12.0, between_s=3.0)
+    page = _write(tmp_path, PlannedRun(trials={"task_a": (Made(wire=wire),)}))
+
+    told = "3 model calls: 1 failed in 1 trial (500); models that answered instead of mock/m1: &lt;b&gt; (1 trial)."
+    assert f'<p class="notice warn">{told}</p>' in page
+    assert "of agents: 12.0 s in the model, 3.0 s between its replies (tools and OpenClaw)" in page
 
 
 def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model import Reason, Ungraded
 from pinchbench.report.html.page import write_report
 from pinchbench.results.finished_run import read_run
+from wire.exchanges import CHAT, exchange, sse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
+
+    from pinchbench.wire.exchange import Exchange
 
 MISCHIEF = (
     "</script><script>alert(1)</script><!-- <script>",
@@ -50,7 +53,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Made(reason=Reason.NO_TRANSCRIPT, score=None, note="It left nothing."),
             Made(score=0.6, retried=(Reason.PROVIDER_ERROR,)),
         ),
-        "task_elm": (Made(score=0.5, transcript=_mischief()), Made(score=1.0, transcript=_long())),
+        "task_elm": (
+            Made(score=0.5, transcript=_mischief(), exchanges=_mischievous_calls()),
+            Made(score=1.0, transcript=_long()),
+        ),
     }
     run = write_run(folder, PlannedRun(trials=trials, categories={"task_apple": "fruit", "task_cedar": "<b>wood</b>"}))
     path = folder / "report.html"
@@ -73,6 +79,20 @@ def _mischief() -> str:
             {"role": "toolResult", "toolCallId": text, "toolName": text, "content": answer, "isError": True}
         )
     return "".join(map(_event, messages)) + "</script><script>alert(4)</script>\n"
+
+
+def _mischievous_calls() -> tuple[Exchange, ...]:
+    """Calls whose request and reply hold each mischief wherever a page shows them, and one that failed with it."""
+    calls = []
+    for number, text in enumerate(MISCHIEF, start=1):
+        tool = {"type": "function", "function": {"name": text, "parameters": {}}}
+        asked = {"model": text, "messages": [{"role": role, "content": text} for role in ("system", "user")]}
+        function = {"index": 0, "id": text, "function": {"name": text, "arguments": text}}
+        delta = {"content": text, "reasoning_content": text, "tool_calls": [function]}
+        reply = sse({"model": text, "choices": [{"index": 0, "delta": delta, "finish_reason": text}]}, end="[DONE]")
+        calls.append(exchange(CHAT, {**asked, "tools": [tool]}, reply, number=number))
+    failure = json.dumps({"error": {"message": "\n".join(MISCHIEF)}}).encode()
+    return (*calls, exchange(CHAT, {}, failure, number=len(calls) + 1, status=500, reply_headers=()))
 
 
 def _long() -> str:
@@ -192,6 +212,24 @@ def test_nothing_of_a_hostile_transcript_runs_or_hides(browser: Browser, report:
         assert "{{ 7 * 7 }}" in text
         assert page.locator("img, iframe, a[href^=javascript]").count() == 0
         assert page.locator("script:not([type])").count() == 2
+
+
+def test_nothing_of_a_hostile_exchange_runs_or_hides(browser: Browser, report: Path) -> None:
+    with opened(browser, report, anchor="#trial/task_elm") as watched:
+        page = watched.page
+        section = page.locator("section.card", has=page.get_by_role("heading", name="Calls of the model"))
+        for summary in section.locator("summary").all():
+            summary.click()
+        text = section.inner_text()
+
+        assert "6 calls, 1 failed" in text
+        assert "failed: 500" in text
+        for mischief in ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "‹U+202E›gnp.exe", "␀"):
+            assert text.count(mischief) >= 5  # model, system prompt, tool, message, reply
+        assert "\u202e" not in text
+        assert page.locator("img, iframe, a[href^=javascript]").count() == 0
+        assert watched.complaints == []
+        assert watched.requests == []
 
 
 def test_names_notes_and_logs_are_text_wherever_they_are_shown(browser: Browser, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from pinchbench.model import (
     TrialKey,
     Ungraded,
     Usage,
+    WireFacts,
 )
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.aggregate import aggregate
@@ -370,3 +371,13 @@ def test_each_limit_stands_beside_what_was_used_of_it(tmp_path: Path) -> None:
 
     assert isinstance(console.file, io.StringIO)
     assert "Used: 206.0k of 230.0k tokens, $1.2020 of $5.00, 10 min 12 s of 2 h 00 min.\n" in console.file.getvalue()
+
+
+def test_what_openclaw_hides_of_its_calls_and_where_their_time_went_is_said(tmp_path: Path) -> None:
+    wire = WireFacts(calls=3, failed=(429,), unreported=1, models=("m2",), model_s=12.0, between_s=3.0)
+    text = _shown(tmp_path / "with", {"task_a": (Made(wire=wire),)})
+
+    calls = "3 model calls: 1 failed in 1 trial (429); models that answered instead of mock/m1: m2 (1 trial).\n"
+    time = "Time of the agents, added up: 12.0 s in the model, 3.0 s between its replies (tools and OpenClaw).\n"
+    assert calls + time in text
+    assert "model call" not in _shown(tmp_path / "without", {"task_a": (Made(),)})

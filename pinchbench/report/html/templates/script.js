@@ -200,6 +200,20 @@
     if (count) section.querySelector("h2").append(every);
     return section;
   }
+  function modelCall(one) {
+    const summary = make("span", {}, make("code", {}, `#${one.number}`), ` turn ${one.turn}, `,
+      one.failed ? badge(`failed: ${one.failed}`, "bad") : one.status, one.model ? ` ${one.model}` : "",
+      make("span", { class: "faint" }, ` ${one.timing}`),
+      one.retried ? badge(`retried by the wire after ${one.retried}`, "warn") : null);
+    const part = (title, text) => [make("p", { class: "label" }, title), ...(text ? longText("pre", "output", text) : [])];
+    return fold(summary, false,
+      make("p", { class: "label" }, "request, compared with the one before"), one.changes.map((change) => part(change.title, change.text)).flat(),
+      part("reply", one.reply || "(none)"), one.error ? make("p", { class: "error" }, one.error) : null);
+  }
+  function modelCalls(told) {
+    if (!told.wire) return null;
+    return card("Calls of the model", told.wire.count, told.wire.cut ? make("p", { class: "notice" }, told.wire.cut) : null, told.wire.calls.map(modelCall));
+  }
   function attempts(told) {
     if (told.attempts.length < 2) return null;
     const head = ["attempt", "became", "time", "cost", "why"].map((name) => make("th", { scope: "col" }, name));
@@ -223,6 +237,7 @@
       make("div", { class: "pair" }, card("Facts", "", facts(told.facts)), grade(told.grade)),
       attempts(told),
       conversation(told),
+      modelCalls(told),
       told.stderr.text ? card("stderr", told.stderr.left_out ? `the last of it; ${told.stderr.left_out.toLocaleString("en")} bytes before it are left out` : "",
         ...longText("pre", "output", told.stderr.text)) : null,
       make("p", { class: "faint" }, "Its files: ", make("code", {}, told.folder)),
