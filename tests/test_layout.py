@@ -184,6 +184,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "control",
         "graders",
         "judging",
+        "native_provider",
         "prepare",
         "provenance",
         "recorder",
@@ -212,6 +213,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "yaml_nodes",
     ),
     "transcript": ("lines",),
+    "wire": ("certificates",),
     "wire/protocols": ("values",),
 }
 

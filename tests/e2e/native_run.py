@@ -1,8 +1,8 @@
 """Runs pinchbench-async on a provider whose hosts are this machine: `python native_run.py SETTINGS`, in namespaces.
 
-The caller has made 127.0.0.1 the address of the provider's host (/etc/hosts), and is root in a network of its own, so
-that port 443 is free. Writes what the provider was asked, and what became of the trial, to the file that the settings
-name.
+The caller has given this machine the address of the provider's host (/etc/hosts), and is root in a network of its own,
+so that port 443 is free. Writes what the provider was asked, and what became of the trial, to `told.json` in the folder
+that the settings name.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ async def main(settings: dict[str, str]) -> None:
         )
         host, found = ProviderHost(), set[str]()
         listener = TLSListener(
-            await create_tcp_listener(local_host="127.0.0.1", local_port=443),
+            await create_tcp_listener(local_host="0.0.0.0", local_port=443),
             authority.context(settings["host"]),
             standard_compatible=False,
         )

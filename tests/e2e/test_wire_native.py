@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.openclaw]
 
 KEY = "sk-planted-native-0123456789abcdef"
 RUN_LIMIT_S = 400
+# In the network of the test only: OpenClaw asks no provider at an address that is private, or kept for examples.
+PUBLIC = "93.184.215.14"
 TESTS = Path(__file__).parents[1]
 # What differs by its nature: connections, tracing, sizes of bodies with other paths in them, and the key.
 OWN_HEADERS = {"connection", "content-length", "traceparent", "host"}
@@ -55,10 +57,11 @@ OTHERS = [
 def _run(tmp_path: Path, openclaw: OpenClaw, known: Known) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run a task without and with the wire, in a network in which the provider's host is this machine."""
     hosts = tmp_path / "hosts"
-    hosts.write_text(f"127.0.0.1 localhost {known.host}\n", encoding="utf-8")
+    hosts.write_text(f"127.0.0.1 localhost\n{PUBLIC} {known.host}\n", encoding="utf-8")
     settings = {**asdict(known), "folder": str(tmp_path), "openclaw": openclaw.version}
     program = shlex.join([sys.executable, str(TESTS / "e2e" / "native_run.py"), json.dumps(settings)])
-    script = f"ip link set lo up && mount --bind {shlex.quote(str(hosts))} /etc/hosts && exec {program}"
+    network = f"ip link set lo up && ip address add {PUBLIC}/32 dev lo"
+    script = f"{network} && mount --bind {shlex.quote(str(hosts))} /etc/hosts && exec {program}"
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c", script],
         env={**os.environ, "PYTHONPATH": str(TESTS), known.key_name: KEY},
