@@ -8,7 +8,8 @@ signals that come from outside, forwards connections to the model, and reports t
 traced from inside. The kernel kills it when the *thread* that started it ends, and everything in the namespace with it.
 """
 
-# ruff: noqa: PTH - pathlib is slow to import
+# pathlib is slow to import
+# ruff: noqa: PTH100, PTH102, PTH103, PTH106, PTH110, PTH112, PTH120, PTH123, PTH208, PTH211
 
 from __future__ import annotations
 
