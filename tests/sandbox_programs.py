@@ -82,9 +82,11 @@ class Trial:
         finally:
             os.close(fd)
 
-    def run(self, argv: Sequence[str], spec: SandboxSpec | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, argv: Sequence[str], spec: SandboxSpec | None = None, timeout_s: float = 30
+    ) -> subprocess.CompletedProcess[str]:
         with self.start(argv, spec) as process:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=timeout_s)
         return subprocess.CompletedProcess(list(argv), process.returncode, out, err)
 
     def sh(self, script: str, spec: SandboxSpec | None = None) -> subprocess.CompletedProcess[str]:
