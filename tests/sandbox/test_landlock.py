@@ -52,6 +52,7 @@ def test_only_what_is_listed_is_possible(tmp_path: Path) -> None:
         abstract.listen()
         ports = [str(server.getsockname()[1]) for server in (allowed, closed)]
         root = Path(pinchbench.__file__).parents[1]
-        argv = [sys.executable, "-I", "-S", "-c", PROGRAM, root, readable, writable, hidden, *ports, name]
+        words = [root, readable, writable, hidden, *ports, name]
+        argv = [sys.executable, "-I", "-S", "-c", PROGRAM, *map(str, words)]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout.split() == ["done", "refused", "done", "refused", "done", "refused", "refused", "refused"]
