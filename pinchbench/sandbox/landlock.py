@@ -19,7 +19,7 @@ SYS_RESTRICT_SELF = 446
 CREATE_RULESET_VERSION = 1
 RULE_PATH_BENEATH = 1
 RULE_NET_PORT = 2
-# bits of linux/landlock.h: execute 0, write 1, read file 2, read folder 3, remove, make …, refer 13, truncate 14, ioctl 15
+# bits of linux/landlock.h: execute 0, write 1, read file 2, read folder 3, truncate 14, ioctl 15
 READ = 0b1101
 FILE_ONLY = 1 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 NET_BIND_AND_CONNECT = 3

@@ -148,7 +148,7 @@ def _is_outside(path: str, own_dirs: Sequence[str]) -> bool:
 
 
 def make_canary(secret: bytes, task_id: str, part: str) -> str:
-    """Return the string that marks a `part` of a task, such as its check; the same each time, unguessable without `secret`."""
+    """Return the string that marks a `part` of a task, such as its check. It is stable, and secret if `secret` is."""
     digest = hmac.new(secret, f"{task_id}\0{part}".encode(), hashlib.sha256).hexdigest()
     return CANARY_PREFIX + digest[:CANARY_DIGITS]
 

@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 
 import psutil
-from measure import Spread, interleave, print_table
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from bench.measure import Spread, interleave, print_table
 from pinchbench.sandbox import enter
 from pinchbench.sandbox.spec import make_spec
 

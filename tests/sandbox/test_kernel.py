@@ -35,7 +35,8 @@ def test_an_unknown_option_is_an_error() -> None:
 
 def test_descriptors_are_closed_by_exec() -> None:
     done = _python(
-        "import os\nfd = os.dup(1)\nos.set_inheritable(fd, True)\nkernel.close_on_exec(3)\nprint(os.get_inheritable(fd))"
+        "import os\n"
+        "fd = os.dup(1); os.set_inheritable(fd, True)\nkernel.close_on_exec(3)\nprint(os.get_inheritable(fd))"
     )
     assert done.stdout == "False\n"
 

@@ -18,7 +18,8 @@ import os, signal, socket, sys
 sys.path.append(sys.argv[1])
 from pinchbench.sandbox import landlock
 readable, writable, hidden, port, closed, name = sys.argv[2:8]
-landlock.restrict(readable=["/usr", "/lib", sys.prefix, readable, "/nowhere"], writable=[writable], port=int(port), is_open=False)
+visible = ["/usr", "/lib", sys.prefix, readable, "/nowhere"]
+landlock.restrict(readable=visible, writable=[writable], port=int(port), is_open=False)
 def attempt(action):
     try:
         action()
