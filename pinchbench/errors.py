@@ -58,6 +58,12 @@ class GatewayError(OpenClawError):
     """The run's private gateway did not come up, or is gone."""
 
 
+class WireError(PinchBenchError):
+    """The proxy between OpenClaw and the model can't be started, has failed, or can't record."""
+
+    exit_code = 4
+
+
 class ResultsError(PinchBenchError):
     """The results or the workspaces can't be written or read."""
 

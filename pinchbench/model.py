@@ -173,6 +173,7 @@ class Reason(StrEnum):
     EVIDENCE_LOST = "evidence_lost"
     GUARDIAN_LOST = "guardian_lost"
     GATEWAY_LOST = "gateway_lost"
+    WIRE_LOST = "wire_lost"
     DISK_FULL = "disk_full"
     SUSPENDED = "suspended"
     INTERRUPTED = "interrupted"
@@ -216,6 +217,7 @@ class Reason(StrEnum):
                 | Reason.EVIDENCE_LOST
                 | Reason.GUARDIAN_LOST
                 | Reason.GATEWAY_LOST
+                | Reason.WIRE_LOST
                 | Reason.DISK_FULL
                 | Reason.SUSPENDED
                 | Reason.RUNNER_BUG

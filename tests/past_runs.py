@@ -22,6 +22,7 @@ from pinchbench.model import (
     TrialKey,
     Ungraded,
     Usage,
+    WireFacts,
 )
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.journal.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
@@ -58,6 +59,7 @@ class Made:
     stderr: str = ""
     transcript: str | None = None  # instead of the one that is made
     retried: tuple[Reason, ...] = ()  # attempts before this one
+    wire: WireFacts | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,6 +211,7 @@ def _outcome(run: PlannedRun, key: TrialKey, made: Made, *, slot: int, attempt: 
         transcript_length=0 if made.reason is Reason.NO_TRANSCRIPT else 6,
         tool_calls=1,
         models=(run.model,),
+        wire=made.wire,
         usage=Usage(
             requests=2,
             input_tokens=made.tokens * 9 // 10,

@@ -40,7 +40,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "tasks",
         "upload",
         "verify",
-        "wire",
     ),
     # what those commands do: as above
     "cli/actions": (

@@ -40,6 +40,7 @@ SHARED = frozenset(
         Reason.PROVIDER_ERROR,
         Reason.COMMAND_NOT_FOUND,
         Reason.WORKSPACE_FAILED,
+        Reason.WIRE_LOST,
         Reason.DISK_FULL,
         Reason.SUSPENDED,
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import get_cancelled_exc_class, move_on_after, to_thread
 
-from pinchbench.errors import GatewayError, PinchBenchError
+from pinchbench.errors import GatewayError, PinchBenchError, WireError
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.files.folders import set_aside
 from pinchbench.files.workspace import fill_workspace
@@ -90,6 +90,8 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
         outcome = replace(
             blank, reason=Reason.INTERRUPTED if stopped else Reason.GATEWAY_LOST, note=str(error)[:MAX_NOTE]
         )
+    except WireError as error:
+        outcome = replace(blank, reason=Reason.WIRE_LOST, note=str(error)[:MAX_NOTE])
     except (OSError, PinchBenchError) as error:
         outcome = replace(blank, reason=_of_ours(error, Reason.WORKSPACE_FAILED), note=str(error)[:MAX_NOTE])
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
@@ -194,7 +196,7 @@ async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> O
         return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
     outcome = replace(outcome, wire=facts)
     if wire.has_failed:
-        return replace(outcome, reason=Reason.EVIDENCE_LOST, note="the wire failed during this trial")
+        return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
     if contradiction and outcome.reason.is_valid:
         return replace(outcome, reason=Reason.EVIDENCE_LOST, note=contradiction[:MAX_NOTE])
     return outcome

@@ -18,7 +18,7 @@ from anyio import CancelScope, create_task_group, fail_after, move_on_after, to_
 from anyio.abc import UNIXSocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from pinchbench.errors import PinchBenchError
+from pinchbench.errors import WireError
 from pinchbench.wire.messages import (
     Answer,
     Command,
@@ -62,12 +62,6 @@ LOST = (
 )
 
 Observer: TypeAlias = "Callable[[WireEvent], None]"
-
-
-class WireError(PinchBenchError):
-    """The proxy between OpenClaw and the model can't be started, has died, or can't record."""
-
-    exit_code = 4
 
 
 def new_token() -> str:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx2
+import psutil
 import pytest
+from anyio import fail_after
 
+from fakes import fake_openclaw, run_config
 from http_server import HttpServer, Request, Response, running
 from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation
-from pinchbench.errors import ConfigError
-from pinchbench.runner.model_wire import open_wire, why_without
+from pinchbench.errors import ConfigError, WireError
+from pinchbench.model import Reason
+from pinchbench.runner.model_wire import ModelWire, open_wire, why_without
+from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.wire_facts import read_wire
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from pinchbench.openclaw.homes.credentials import Json
+    from pinchbench.wire.client import TrialWire
 
 pytestmark = pytest.mark.anyio
 
@@ -110,3 +118,44 @@ async def _after(url: str, headers: dict[str, str]) -> int:
     """Ask once more when the trial is over."""
     async with httpx2.AsyncClient(trust_env=False) as client:
         return (await client.post(url, json={"model": "m", "messages": []}, headers=headers)).status_code
+
+
+async def test_a_wire_that_died_is_an_infrastructure_failure_of_its_own(tmp_path: Path) -> None:
+    before = set(psutil.Process().children())
+    async with open_wire(RunConfig(model="own/m", base_url="http://127.0.0.1:9/v1"), None, tell=print) as wire:
+        assert wire is not None
+        [proxy] = set(psutil.Process().children()) - before
+        proxy.kill()
+        lease = wire.lease(1, trial="task_a", recording=tmp_path / "w", workspace=tmp_path, is_gateway=False)
+        with fail_after(20), pytest.raises(WireError, match="Resume the run"):
+            async with lease:
+                pass
+        assert wire.has_failed
+
+
+async def test_an_attempt_whose_wire_has_failed_is_wire_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lease(*_: object, **__: object) -> AbstractAsyncContextManager[TrialWire]:
+        raise WireError("The proxy has failed. Resume the run.")
+
+    monkeypatch.setattr(ModelWire, "lease", lease)
+    program = fake_openclaw(tmp_path)
+    config = run_config(tmp_path, program, {"task_a": "scenario: ok"})
+    config = replace(config, wire=True, base_url="http://127.0.0.1:9/v1", infra_retries=0)
+
+    result = await run_benchmark(config)
+
+    assert [(one.reason, one.note) for one in result.outcomes] == [
+        (Reason.WIRE_LOST, "The proxy has failed. Resume the run.")
+    ]
+
+
+async def test_a_transcript_with_an_answer_that_no_model_sent_is_no_evidence(tmp_path: Path) -> None:
+    program = fake_openclaw(tmp_path)  # it writes transcripts, and calls no model
+    config = run_config(tmp_path, program, {"task_a": "hi"})
+    config = replace(config, wire=True, base_url="http://127.0.0.1:9/v1", infra_retries=0)
+
+    result = await run_benchmark(config)
+
+    [outcome] = result.outcomes
+    assert (outcome.reason, outcome.wire and outcome.wire.calls) == (Reason.EVIDENCE_LOST, 0)
+    assert "that the model did not send" in outcome.note

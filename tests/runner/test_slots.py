@@ -67,6 +67,7 @@ async def test_a_built_in_model_reads_nothing_of_the_users(tmp_path: Path, monke
         tasks_dir=make_suite(tmp_path, {"task_a": "hi"}),
         output_dir=tmp_path / "out",
         run_root=tmp_path / "pb",
+        wire=False,  # the fake calls no model
     )
 
     with fail_after(30):

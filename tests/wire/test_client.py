@@ -13,7 +13,8 @@ import psutil
 import pytest
 from anyio import fail_after
 
-from pinchbench.wire.client import WireError, new_token, run_wire
+from pinchbench.errors import WireError
+from pinchbench.wire.client import new_token, run_wire
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.messages import Configure, ExchangeEnded, Provider
 from pinchbench.wire.recording import read_recording

@@ -16,7 +16,7 @@ from pinchbench.results.manifest import read_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey
+    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey, WireFacts
     from pinchbench.results.finished_run import PastRun
 
 MOST = 2**63 - 1  # the largest value of an integer column
@@ -114,6 +114,10 @@ COLUMNS = (
     _column("damaged_lines", Kind.WHOLE, "Its lines that were torn."),
     _column("rate_limits", Kind.WHOLE, "Answers of 429 by the provider."),
     _column("models", Kind.TEXTS, "The models that answered."),
+    _column("wire_calls", Kind.WHOLE, "Calls of the model by the wire, failed ones included; missing without it."),
+    _column("wire_failed", Kind.WHOLE, "Those of them without a complete reply."),
+    _column("first_token_s", Kind.NUMBER, "The median time to the first token, in seconds."),
+    _column("model_s", Kind.NUMBER, "Seconds in which at least one call was at the provider."),
     _column("openclaw", Kind.TEXT, "OpenClaw's release."),
     _column("isolation", Kind.TEXT, "private or shared."),
     _column("evidence", Kind.TEXT, "The folder of transcript and logs, relative to the run's."),
@@ -250,8 +254,20 @@ def _outcome_cells(one: Outcome) -> Row:
         "damaged_lines": _whole(one.damaged_lines),
         "rate_limits": _whole(one.rate_limits),
         "models": [plain(model) for model in one.models],
+        **_wire_cells(one.wire),
         "evidence": plain(one.evidence),
         "note": plain(one.note) or None,
+    }
+
+
+def _wire_cells(wire: WireFacts | None) -> Row:
+    if wire is None:
+        return {}
+    return {
+        "wire_calls": _whole(wire.calls),
+        "wire_failed": _whole(len(wire.failed)),
+        "first_token_s": wire.first_token_s,
+        "model_s": wire.model_s,
     }
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey
+    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey, WireFacts
     from pinchbench.results.finished_run import PastRun
     from pinchbench.transcript.conversation import Message, ToolCall
 
@@ -118,6 +118,7 @@ def _facts(run: PastRun, one: Outcome) -> list[tuple[str, str]]:
         ("Cost", exact_price(usage.known_cost_usd)),
         ("Calls", f"{many(usage.requests, 'model call')}, {many(one.tool_calls, 'tool call')}"),
         ("Model", ", ".join(one.models)),
+        ("At the provider", _wire(one.wire) if one.wire is not None else ""),
         (
             "CPU, memory",
             f"{duration(one.cpu_s)}, {one.peak_rss_bytes / 1e6:.0f} MB at most" if one.peak_rss_bytes else "",
@@ -127,6 +128,23 @@ def _facts(run: PastRun, one: Outcome) -> list[tuple[str, str]]:
         ("Workspace", one.workspace),
     ]
     return [(name, safe_line(value, 400)) for name, value in facts if value]
+
+
+def _wire(wire: WireFacts) -> str:
+    """Return what the wire measured of a trial, in words."""
+    parts = [many(wire.calls, "call")]
+    if wire.failed:
+        parts.append(f"{len(wire.failed)} failed ({', '.join(str(status or 'no reply') for status in wire.failed)})")
+    if wire.wire_retries:
+        parts.append(f"asked again by the wire after {', '.join(map(str, wire.wire_retries))}")
+    if wire.first_token_s is not None:
+        parts.append(f"first token after {wire.first_token_s:.2f} s")
+    if wire.output_tokens_per_s is not None:
+        parts.append(f"{wire.output_tokens_per_s:,.0f} tokens per second")
+    parts.append(f"{duration(wire.model_s)} in the model, {duration(wire.between_s)} between")
+    if wire.queued_s:
+        parts.append(f"{duration(wire.queued_s)} held back")
+    return ", ".join(parts)
 
 
 def _notes(one: Outcome) -> list[str]:

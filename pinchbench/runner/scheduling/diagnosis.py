@@ -116,6 +116,11 @@ _CAUSES: Mapping[Reason, Cause] = {
         "memory left?",
         is_transient=True,
     ),
+    Reason.WIRE_LOST: Cause(
+        name="wire lost",
+        advice="The proxy that records requests to the model has failed; resume the run, or use --no-wire.",
+        is_transient=False,
+    ),
     Reason.DISK_FULL: DISK_FULL,
     Reason.SUSPENDED: Cause(
         name="machine suspended",
@@ -206,6 +211,7 @@ def cause_of(outcome: Outcome) -> Cause:
             | Reason.EVIDENCE_LOST
             | Reason.GUARDIAN_LOST
             | Reason.GATEWAY_LOST
+            | Reason.WIRE_LOST
             | Reason.DISK_FULL
             | Reason.SUSPENDED
             | Reason.PREREQUISITE_MISSING

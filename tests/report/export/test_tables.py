@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.model import Reason, TrialKey, Ungraded
+from pinchbench.model import Reason, TrialKey, Ungraded, WireFacts
 from pinchbench.report.export.rows import COLUMNS, Kind, State, trial_rows
 from pinchbench.report.export.tables import csv_lines, harmless, jsonl_lines, write_parquet
 from pinchbench.report.export.whole_file import whole_file
@@ -32,6 +32,16 @@ if TYPE_CHECKING:
     from pinchbench.results.finished_run import PastRun
 
 HOSTILE = '=cmd|"/c calc"!A1, "quoted"\r\nnext;=1+1 \x1b[31m\u202eabc\x00 ü 😀'
+
+
+def test_the_figures_of_the_wire_are_columns_that_are_empty_without_it(tmp_path: Path) -> None:
+    wire = WireFacts(calls=3, failed=(429,), first_token_s=0.5, model_s=4.0)
+    run = read_run(write_run(tmp_path, PlannedRun(trials={"a": (Made(wire=wire),), "b": (Made(),)})))
+    names = ("wire_calls", "wire_failed", "first_token_s", "model_s")
+
+    rows = [[row.get(name) for name in names] for row in trial_rows(run)]
+
+    assert rows == [[3, 1, 0.5, 4.0], [None] * 4]
 
 
 def _varied(folder: Path) -> PastRun:

@@ -6,14 +6,14 @@ import html
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from hostile_transcripts import HOSTILE
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ResultsError
-from pinchbench.model import Reason, Ungraded
+from pinchbench.model import Reason, Ungraded, WireFacts
 from pinchbench.report.html.page import run_part, write_report
 from pinchbench.report.html.trial_page import fair_share
 from pinchbench.results.finished_run import read_run
@@ -132,6 +132,16 @@ def test_answers_stand_with_their_calls_and_what_is_damaged_is_shown(tmp_path: P
     roles = [message["role"] for message in sessions[0]]
     assert roles.count("tool") == 2  # answers to no call
     assert "note" in roles
+
+
+def test_what_the_wire_measured_is_shown_beside_what_openclaw_says(tmp_path: Path) -> None:
+    facts = WireFacts(calls=4, failed=(429, 0), first_token_s=0.42, output_tokens_per_s=31.4, model_s=12.0, between_s=8)
+    page = _write(tmp_path, PlannedRun(trials={"with": (Made(wire=facts),), "without": (Made(),)}))
+    facts_of = [[*map(tuple, cast("list[list[str]]", trial["facts"]))] for trial in _trials(page).values()]
+    shown = [value for told in facts_of for name, value in told if name == "At the provider"]
+
+    speed = "first token after 0.42 s, 31 tokens per second, 12.0 s in the model, 8.0 s between"
+    assert shown == [f"4 calls, 2 failed (429, no reply), {speed}"]
 
 
 def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
