@@ -1,0 +1,152 @@
+"""Forwards connections from a port inside an empty network namespace to a Unix socket outside of it.
+
+Standard library only. It belongs to the first process of the sandbox, which nothing inside can signal, and it listens
+before the agent starts. The socket is opened by a descriptor: its path does not exist inside.
+
+It also answers every DNS lookup with "no such name" and remembers the name: which hosts an agent tried to reach. A
+connection to a numeric address fails in the kernel (ENETUNREACH) and is not recorded; the ledger finds it in commands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import struct
+
+BUFFER_BYTES = 256 * 1024  # in each direction of a connection; beyond it, the sender waits
+BACKLOG = 128
+MAX_CONNECTIONS = 256  # beyond it, new ones wait in the backlog
+DNS_PORT = 53
+DNS_HEADER_BYTES = 12
+DNS_NO_SUCH_NAME = 0x8183  # a response, recursion desired and available, NXDOMAIN
+MAX_LOOKUPS = 200
+
+
+class _End:
+    """One of the two sockets of a connection, with the bytes that wait to be sent to it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.peer = self
+        self.waiting = bytearray()
+        self.is_read = False  # its end of file has been read
+        self.is_ended = False  # nothing will be sent to it any more, and it has been told
+
+    def interest(self) -> int:
+        """Return which events of this socket matter now."""
+        can_read = not self.is_read and len(self.peer.waiting) < BUFFER_BYTES
+        return (select.POLLIN if can_read else 0) | (select.POLLOUT if self.waiting else 0)
+
+
+class Forwarder:
+    """Listens on a port of 127.0.0.1 and copies each connection from and to the Unix socket at a path."""
+
+    def __init__(self, port: int, path: str) -> None:
+        """Listen. Raises OSError if the port is taken, or `path` does not exist."""
+        self._target_fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
+        self._listener.setblocking(False)
+        self._names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._names.setblocking(False)
+        self._names.bind(("127.0.0.1", DNS_PORT))
+        self._ends: dict[int, _End] = {}
+        self._poll = select.poll()
+        self.connections = 0
+        self.lookups: list[str] = []
+
+    def attach(self, poll: select.poll) -> None:
+        """Use `poll` from now on; whatever it returns for descriptors of this object goes to `handle`."""
+        self._poll = poll
+        poll.register(self._listener, select.POLLIN)
+        poll.register(self._names, select.POLLIN)
+
+    def handle(self, fd: int, event: int) -> None:
+        """Do what `event` makes possible, without waiting."""
+        if fd == self._listener.fileno():
+            self._accept()
+        elif fd == self._names.fileno():
+            self._answer()
+        elif (end := self._ends.get(fd)) is not None:
+            try:
+                self._copy(end, event)
+            except OSError:
+                self._close(end)
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:
+            return
+        self.connections += 1
+        outside = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            outside.connect(f"/proc/self/fd/{self._target_fd}")
+        except OSError:  # the agent sees a closed connection, as of a server that went away
+            outside.close()
+            sock.close()
+            return
+        inner, outer = _End(sock), _End(outside)
+        inner.peer, outer.peer = outer, inner
+        for end in (inner, outer):
+            end.sock.setblocking(False)
+            self._ends[end.sock.fileno()] = end
+            self._poll.register(end.sock, end.interest())
+        if len(self._ends) >= 2 * MAX_CONNECTIONS:
+            self._poll.modify(self._listener, 0)
+
+    def _copy(self, end: _End, event: int) -> None:
+        if event & select.POLLERR:
+            self._close(end)
+            return
+        if event & (select.POLLIN | select.POLLHUP) and not end.is_read and len(end.peer.waiting) < BUFFER_BYTES:
+            data = end.sock.recv(65536)
+            end.is_read = not data
+            end.peer.waiting += data
+        for side in (end, end.peer):
+            if side.waiting:
+                with contextlib.suppress(BlockingIOError):
+                    del side.waiting[: side.sock.send(side.waiting)]
+            if side.peer.is_read and not side.waiting and not side.is_ended:
+                side.is_ended = True
+                side.sock.shutdown(socket.SHUT_WR)
+        if end.is_ended and end.peer.is_ended:
+            self._close(end)
+            return
+        for side in (end, end.peer):
+            if side.is_read and side.is_ended:  # otherwise its hang-up would be reported again and again
+                with contextlib.suppress(KeyError):
+                    self._poll.unregister(side.sock)
+            elif side.interest() or not side.is_read:
+                self._poll.register(side.sock, side.interest())
+
+    def _close(self, end: _End) -> None:
+        for side in (end, end.peer):
+            if self._ends.pop(side.sock.fileno(), None) is not None:
+                with contextlib.suppress(KeyError):
+                    self._poll.unregister(side.sock)
+                side.sock.close()
+        self._poll.modify(self._listener, select.POLLIN)
+
+    def _answer(self) -> None:
+        try:
+            query, sender = self._names.recvfrom(4096)
+        except OSError:
+            return
+        name, end = _queried_name(query)
+        if name and name not in self.lookups and len(self.lookups) < MAX_LOOKUPS:
+            self.lookups.append(name)
+        reply = query[:2] + struct.pack("!HHHHH", DNS_NO_SUCH_NAME, 1, 0, 0, 0) + query[DNS_HEADER_BYTES : end + 4]
+        with contextlib.suppress(OSError):
+            self._names.sendto(reply, sender)
+
+
+def _queried_name(query: bytes) -> tuple[str, int]:
+    """Return the name that a DNS query asks for, and the offset behind it."""
+    labels = []
+    at = DNS_HEADER_BYTES
+    while at < len(query) and (length := query[at]):
+        labels.append(query[at + 1 : at + 1 + length].decode("ascii", "replace"))
+        at += 1 + length
+    return ".".join(labels), at + 1

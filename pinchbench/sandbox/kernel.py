@@ -1,0 +1,143 @@
+"""The system calls of the sandbox that Python 3.11 has no function for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+IS_X86_64 = platform.machine() == "x86_64"  # the other architectures share one table of system calls
+SYS_CLONE = 56 if IS_X86_64 else 220
+SYS_PIVOT_ROOT = 155 if IS_X86_64 else 41
+SYS_KEYCTL = 250 if IS_X86_64 else 219
+SYS_CLOSE_RANGE = 436
+SYS_MOUNT_SETATTR = 442
+
+CLONE_NEWNS = 0x00020000  # linux/sched.h
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_NOSUID = 2  # linux/mount.h
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+MNT_DETACH = 2
+MOUNT_ATTR_RDONLY = 1
+MOUNT_ATTR_NOSUID = 2
+MOUNT_ATTR_NODEV = 4
+AT_FDCWD = -100
+AT_RECURSIVE = 0x8000
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PR_SET_DUMPABLE = 4
+PR_SET_NAME = 15
+PR_CAPBSET_DROP = 24
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+CAPABILITIES_VERSION = 0x20080522  # linux/capability.h
+HIGHEST_CAPABILITY = 63
+STAT_ARG_START = 48 - 3  # fields of /proc/PID/stat behind the program's name, which is the second
+KEYCTL_JOIN_SESSION_KEYRING = 1
+CLOSE_RANGE_CLOEXEC = 4
+
+
+def checked(result: int, action: str) -> int:
+    """Return `result`, or raise OSError naming `action` if it is negative."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), action)
+    return result
+
+
+def prctl(option: int, value: int, other: int = 0) -> None:
+    """Set an attribute of this process. Raises OSError."""
+    longs = [ctypes.c_ulong(number) for number in (value, other, 0, 0)]
+    checked(LIBC.prctl(option, *longs), f"prctl {option}")
+
+
+def clear_command_line() -> None:
+    """Remove from `ps` how this process was started: every process may read that, and it contains paths."""
+    with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - pathlib is slow to import
+        fields = file.read().rpartition(b")")[2].split()
+    start, end = int(fields[STAT_ARG_START]), int(fields[STAT_ARG_START + 1])
+    ctypes.memset(start, 0, end - start)
+    LIBC.prctl(PR_SET_NAME, b"init", 0, 0, 0)
+
+
+def fork_into(namespaces: int, exit_signal: int) -> int:
+    """Fork like `os.fork`, with the child in new `namespaces`. For a process with one thread. Raises OSError."""
+    zero = ctypes.c_ulong(0)
+    flags = ctypes.c_ulong(namespaces | exit_signal)
+    return checked(LIBC.syscall(ctypes.c_long(SYS_CLONE), flags, zero, zero, zero, zero), "clone")
+
+
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    """Mount a file system or, with MS_BIND, a folder or file. Raises OSError."""
+    words = [os.fsencode(word) for word in (source, target, kind)]
+    done = LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(options))
+    checked(done, f"mount {kind or source} on {target}")
+
+
+def restrict_mount(target: str, attributes: int) -> None:
+    """Add `attributes` to the mount at `target` and to all below it. Raises OSError."""
+    rules = struct.pack("QQQQ", attributes, 0, 0, 0)
+    numbers = [ctypes.c_long(SYS_MOUNT_SETATTR), ctypes.c_int(AT_FDCWD), os.fsencode(target)]
+    done = LIBC.syscall(*numbers, ctypes.c_uint(AT_RECURSIVE), rules, ctypes.c_size_t(len(rules)))
+    checked(done, f"mount_setattr {target}")
+
+
+def pivot_root(new: str, old: str) -> None:
+    """Make `new` the root and move the previous root to `old`, a folder in it. Raises OSError."""
+    checked(LIBC.syscall(ctypes.c_long(SYS_PIVOT_ROOT), os.fsencode(new), os.fsencode(old)), "pivot_root")
+
+
+def detach(target: str) -> None:
+    """Unmount `target` with everything below it. Raises OSError."""
+    checked(LIBC.umount2(os.fsencode(target), MNT_DETACH), f"umount {target}")
+
+
+def set_host_name(name: str) -> None:
+    """Set the host name. Raises OSError."""
+    data = name.encode("ascii")
+    checked(LIBC.sethostname(data, ctypes.c_size_t(len(data))), "sethostname")
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities for good, also for programs with file capabilities. Raises OSError."""
+    for number in range(HIGHEST_CAPABILITY + 1):
+        try:
+            prctl(PR_CAPBSET_DROP, number)
+        except OSError:  # this kernel has fewer
+            break
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    header = struct.pack("Ii", CAPABILITIES_VERSION, 0)
+    checked(LIBC.capset(header, bytes(24)), "capset")
+
+
+def leave_keyring() -> None:
+    """Replace the session keyring, which may hold keys of the user, by an empty one where the kernel has keyrings."""
+    LIBC.syscall(ctypes.c_long(SYS_KEYCTL), ctypes.c_int(KEYCTL_JOIN_SESSION_KEYRING), None)
+
+
+def close_on_exec(first: int) -> None:
+    """Have all file descriptors from `first` on closed by exec. Raises OSError."""
+    numbers = [ctypes.c_uint(number) for number in (first, 0xFFFFFFFF, CLOSE_RANGE_CLOEXEC)]
+    checked(LIBC.syscall(ctypes.c_long(SYS_CLOSE_RANGE), *numbers), "close_range")
+
+
+def signal_reader(numbers: set[int]) -> int:
+    """Return a descriptor from which the blocked signals `numbers` are read as `signalfd_siginfo`. Raises OSError."""
+    mask = ctypes.create_string_buffer(128)  # sigset_t
+    LIBC.sigemptyset(mask)
+    for number in numbers:
+        LIBC.sigaddset(mask, number)
+    return checked(LIBC.signalfd(-1, mask, os.O_NONBLOCK | os.O_CLOEXEC), "signalfd")

@@ -1,0 +1,97 @@
+"""Which levels of isolation this machine supports, found out by using each in a short-lived child."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pinchbench.errors import ConfigError
+
+PROBE_LIMIT_S = 20.0  # takes tens of milliseconds; a machine under heavy load needs longer
+PROGRAM = Path(__file__).with_name("probe.py")
+
+
+class Level(StrEnum):
+    """How a trial is isolated, the strongest first."""
+
+    NAMESPACES = "namespaces"
+    LANDLOCK = "landlock"
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Support:
+    """Which levels are available. A reason is a sentence, empty if the level is available."""
+
+    namespaces_refused: str = ""
+    landlock_refused: str = ""
+
+    def reason(self, level: Level) -> str:
+        """Return why this level is not available; empty if it is."""
+        match level:
+            case Level.NAMESPACES:
+                return self.namespaces_refused
+            case Level.LANDLOCK:
+                return self.landlock_refused
+            case Level.NONE:
+                return ""
+
+    @property
+    def best(self) -> Level:
+        """The strongest available level."""
+        return next(level for level in Level if not self.reason(level))
+
+
+def choose(wanted: Level | None, support: Support) -> Level:
+    """Return the level to use; None takes the best. Raises ConfigError if the wanted one is not available."""
+    if wanted is None:
+        return support.best
+    if reason := support.reason(wanted):
+        raise ConfigError(f"--sandbox {wanted} is not available: {reason} Use --sandbox auto, or {support.best}.")
+    return wanted
+
+
+def find_support() -> Support:
+    """Try the levels. Starts two short-lived processes, and leaves nothing behind."""
+    if not sys.platform.startswith("linux"):
+        missing = "It exists only on Linux."
+        return Support(namespaces_refused=missing, landlock_refused=missing)
+    return Support(namespaces_refused=_refusal(Level.NAMESPACES), landlock_refused=_refusal(Level.LANDLOCK))
+
+
+def _refusal(level: Level) -> str:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(PROGRAM), level],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PROBE_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"A trial of it did not end within {PROBE_LIMIT_S:.0f} s."
+    if done.returncode == 0:
+        return ""
+    words = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+    return f"The kernel or the container refused it ({words}){_likely_cause(level)}."
+
+
+def _likely_cause(level: Level) -> str:
+    if level is not Level.NAMESPACES:
+        return ""
+    for name, value in (
+        ("user/max_user_namespaces", "0"),
+        ("kernel/unprivileged_userns_clone", "0"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1"),
+    ):
+        try:
+            found = Path("/proc/sys", name).read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if found == value:
+            return f"; sysctl {name.replace('/', '.')} is {value}"
+    return ""

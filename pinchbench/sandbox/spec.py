@@ -1,0 +1,176 @@
+"""The description of what one trial may see and reach, and the plan that `enter` and `landlock` carry out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping  # noqa: TC003 - msgspec needs it
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pinchbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# The same for all trials, so that nothing about the task or the runner can be read from them.
+STATE = "/state"
+WORKSPACE = "/workspace"
+OPENCLAW = "/opt/openclaw"
+NODE = "/opt/node"
+HOME = "/home/agent"
+
+SYSTEM_DIRS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+SYSTEM_FILES = (  # programs need them, and none holds anything about the user
+    "/etc/ld.so.cache",
+    "/etc/ssl",
+    "/etc/pki/tls",
+    "/etc/ca-certificates",
+    "/etc/alternatives",
+    "/etc/localtime",
+    "/etc/fonts",
+)
+ROOT_BYTES = 16 * 1024 * 1024  # of mount points and generated files; read-only once the trial runs
+TMP_BYTES = 1024 * 1024 * 1024  # an upper limit: what is not written takes no memory
+SHM_BYTES = 256 * 1024 * 1024
+RESERVED = ("/", "/proc", "/dev", "/sys", "/tmp", "/run", STATE, WORKSPACE)  # noqa: S108
+HIGHEST_PORT = 65535
+
+
+class Network(StrEnum):
+    """What a trial can connect to."""
+
+    MODEL = "model"
+    OPEN = "open"
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mount:
+    """A folder or file `source` that a trial sees as `target`, read-only unless `writable`."""
+
+    source: str
+    target: str
+    writable: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forward:
+    """A port of the trial's own 127.0.0.1 whose connections go to the wire's Unix socket."""
+
+    port: int
+    socket: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SandboxSpec:
+    """What one trial may see and reach. Converts to and from JSON with msgspec."""
+
+    mounts: tuple[Mount, ...]
+    network: Network
+    forward: Forward | None = None
+    links: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = WORKSPACE
+    tmp_bytes: int = TMP_BYTES
+    rlimits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise ConfigError for a description that can't be carried out."""
+        if self.network is not Network.MODEL and self.forward is not None:
+            raise ConfigError(f"Network {self.network} has no way to the model: use network model, or no forward.")
+        if self.forward is not None and not 0 < self.forward.port <= HIGHEST_PORT:
+            raise ConfigError(f"{self.forward.port} is not a port: use one from 1 to {HIGHEST_PORT}.")
+        for mount in self.mounts:
+            for path in (mount.source, mount.target):
+                if not PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+                    raise ConfigError(f"The sandbox needs an absolute path without '..': {path}")
+            if "\0" in mount.source + mount.target:
+                raise ConfigError("A path of the sandbox must not contain a NUL character.")
+
+    def plan(self) -> dict[str, Any]:
+        """Return it as JSON values for `enter.start`."""
+        plan: dict[str, Any] = msgspec.to_builtins(self)
+        # outer folders first, or they would hide inner ones
+        plan["mounts"] = sorted(plan["mounts"], key=lambda entry: len(PurePosixPath(entry["target"]).parts))
+        plan["tmpfs"] = {"/tmp": self.tmp_bytes, HOME: SHM_BYTES}  # noqa: S108
+        plan |= {"root_bytes": ROOT_BYTES, "shm_bytes": SHM_BYTES}
+        return plan
+
+
+def parse_allowed(value: str) -> Mount:
+    """Return what `--sandbox-allow PATH[:rw]` asks for; it is visible at its own path. Raises ConfigError."""
+    path, writable = (value[:-3], True) if value.endswith(":rw") else (value, False)
+    place = Path(path).expanduser().absolute()
+    if not place.exists():
+        raise ConfigError(f"--sandbox-allow {value}: {place} does not exist.")
+    if str(place) in RESERVED:
+        raise ConfigError(f"--sandbox-allow {value}: {place} is the sandbox's own; name a folder or file below it.")
+    return Mount(source=str(place), target=str(place), writable=writable)
+
+
+def make_spec(
+    *,
+    state: Path | None,
+    workspace: Path,
+    openclaw: Path | None = None,
+    node: Path | None = None,
+    path_dirs: Sequence[Path] = (),
+    allowed: Iterable[Mount] = (),
+    network: Network = Network.NONE,
+    forward: Forward | None = None,
+    uid: int | None = None,
+    gid: int | None = None,
+) -> SandboxSpec:
+    """Describe a trial with its home at `STATE` and its workspace at `WORKSPACE`. Raises ConfigError.
+
+    `openclaw` and `node` are their installation folders; `path_dirs` are further folders of programs, visible at their
+    own paths. The system's folders, a small /etc, and private /tmp, /dev and /proc are always there.
+    """
+    mounts, links = _system()
+    own = (state, STATE, True), (workspace, WORKSPACE, True), (openclaw, OPENCLAW, False), (node, NODE, False)
+    for source, target, writable in own:
+        if source is not None:
+            mounts.append(Mount(source=str(source.absolute()), target=target, writable=writable))
+    covered = [entry.target for entry in mounts]
+    for folder in path_dirs:
+        place = str(folder.absolute())
+        inside = any(PurePosixPath(place).is_relative_to(target) for target in (*covered, *links))
+        if not inside and folder.is_dir():
+            mounts.append(Mount(source=place, target=place))
+            covered.append(place)
+    mounts += allowed
+    files = _generated_files(
+        os.getuid() if uid is None else uid, os.getgid() if gid is None else gid, is_open=network is Network.OPEN
+    )
+    return SandboxSpec(mounts=tuple(mounts), network=network, forward=forward, links=links, files=files)
+
+
+def _system() -> tuple[list[Mount], dict[str, str]]:
+    mounts: list[Mount] = []
+    links: dict[str, str] = {}
+    for name in SYSTEM_DIRS:
+        place = Path(name)
+        if place.is_symlink():  # /bin → usr/bin
+            links[name] = str(place.readlink())
+        elif place.is_dir():
+            mounts.append(Mount(source=name, target=name))
+    mounts += [Mount(source=name, target=name) for name in SYSTEM_FILES if Path(name).exists()]
+    return mounts, links
+
+
+def _generated_files(uid: int, gid: int, *, is_open: bool) -> dict[str, str]:
+    name = "root" if uid == 0 else "agent"
+    resolver = "nameserver 127.0.0.1\noptions attempts:1 timeout:1\n"
+    if is_open:
+        resolver = Path("/etc/resolv.conf").read_text(encoding="utf-8") if Path("/etc/resolv.conf").exists() else ""
+    return {
+        "/etc/passwd": f"{name}:x:{uid}:{gid}::{HOME}:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false\n",
+        "/etc/group": f"{name}:x:{gid}:\nnogroup:x:65534:\n",
+        "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+        "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+        "/etc/resolv.conf": resolver,
+    }

@@ -1,0 +1,187 @@
+"""Nothing but what the plan lists exists in a sandbox, and nothing of it outlives its owner."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.sandbox.spec import Mount, Network
+from sandbox_programs import Trial, trial_of, users
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Each hides from being found in its own way, and holds a connection for as long as it lives.
+HIDERS = {
+    "child": "",
+    "session": "os.setsid()",
+    "daemon": "os.setsid(); os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0)",
+    "cleared environment": "os.execve(sys.executable, [sys.executable, '-c', HOLD, *sys.argv[1:]], {})",
+    "ignored signals": "[signal.signal(n, signal.SIG_IGN) for n in signal.valid_signals() - {9, 17, 19}]",
+    "no parent death signal": "import ctypes; ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)",
+}
+HOLD = """
+import os, signal, socket, sys
+held = socket.socket(socket.AF_UNIX)
+held.connect(sys.argv[1])
+held.send(b"ready")
+held.recv(1)
+"""
+
+
+@pytest.fixture(params=users())
+def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
+    yield from trial_of(request.param)
+
+
+def test_a_program_runs_as_the_same_user_with_its_output_and_exit_code(trial: Trial) -> None:
+    done = trial.sh("id -u; pwd; echo failed >&2; exit 7")
+    assert (done.stdout, done.stderr, done.returncode) == (f"{trial.uid}\n/workspace\n", "failed\n", 7)
+
+
+def test_the_workspace_and_the_home_are_those_outside(trial: Trial) -> None:
+    (trial.workspace / "in.txt").write_text("given\n", encoding="utf-8")
+    assert trial.sh("cat in.txt; echo made > out.txt; echo state > /state/s.txt").stdout == "given\n"
+    assert (trial.workspace / "out.txt").read_text(encoding="utf-8") == "made\n"
+    assert (trial.workspace / "out.txt").stat().st_uid == trial.uid
+    assert (trial.state / "s.txt").exists()
+
+
+def test_only_what_the_plan_lists_exists(trial: Trial) -> None:
+    names = set(trial.sh("ls -A /").stdout.split())
+    assert names - {"lib32", "lib64", "libx32"} == {
+        *("bin", "dev", "etc", "home", "lib", "proc", "sbin", "state", "tmp", "usr", "workspace"),
+        *({"root"} if str(trial.python).startswith("/root/") else ()),
+    }
+    assert trial.sh("ls -A /tmp /home /home/agent").stdout.split() == ["/home:", "agent", "/home/agent:", "/tmp:"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["{suite}", "{neighbour}", "/root/.ssh", "/tmp/tmux-0", "/etc/shadow", "/run", "/var", "/sys", "/.old", "{runner}"],
+)
+def test_a_path_of_the_machine_does_not_exist(trial: Trial, path: str) -> None:
+    place = path.format(
+        suite=Path(__file__).parents[2] / "tasks", neighbour=trial.root, runner=f"/proc/{os.getpid()}/cwd"
+    )
+    assert trial.sh(f"test -e {place} || test -L {place}").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/x", "/usr/x", "/etc/x", "/etc/passwd", "/dev/x", "/bin/sh", "/proc/sys/kernel/panic"]
+)
+def test_nothing_but_its_own_folders_can_be_written(trial: Trial, path: str) -> None:
+    assert trial.sh(f"echo 1 2>/dev/null >> {path}").returncode != 0
+
+
+def test_no_other_process_is_visible_and_none_shows_how_the_sandbox_was_made(trial: Trial) -> None:
+    done = trial.sh("for each in /proc/[0-9]*; do echo ${each#/proc/}; done; tr '\\0' ' ' < /proc/1/cmdline")
+    assert len(done.stdout.split()) <= 3
+    assert "pinchbench" not in done.stdout
+    assert trial.sh("cat /proc/1/environ || ls /proc/1/fd /proc/1/root").returncode != 0
+
+
+def test_privileges_are_gone_and_a_nested_namespace_does_not_bring_them_back(trial: Trial) -> None:
+    status = trial.sh("cat /proc/self/status").stdout
+    for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert f"{name}:\t0000000000000000" in status
+    assert "NoNewPrivs:\t1" in status
+    assert trial.sh("unshare --user true").returncode != 0
+    assert trial.sh("mount -t tmpfs none /tmp").returncode != 0
+
+
+def test_the_first_process_ignores_signals_from_inside(trial: Trial) -> None:
+    assert trial.sh("kill -9 1; kill -STOP 1; kill -TERM 1; kill -INT 1; echo alive").stdout == "alive\n"
+
+
+def test_sockets_of_neighbours_can_not_be_reached(trial: Trial) -> None:
+    program = """
+import socket, sys
+for family, address in ((socket.AF_INET, ("127.0.0.1", int(sys.argv[1]))), (socket.AF_UNIX, chr(0) + sys.argv[2]),
+                        (socket.AF_INET, ("192.0.2.1", 80))):
+    try:
+        socket.socket(family).connect(address)
+        print("connected")
+    except OSError as error:
+        print(error.errno)
+"""
+    name = f"neighbour-{os.getpid()}"
+    with socket.create_server(("127.0.0.1", 0)) as port, socket.socket(socket.AF_UNIX) as abstract:
+        abstract.bind("\0" + name)
+        abstract.listen()
+        done = trial.run([str(trial.python), "-c", program, str(port.getsockname()[1]), name])
+    assert done.stdout.split() == ["111", "111", "101"]  # refused, refused, network unreachable
+
+
+def test_no_descriptor_is_inherited(trial: Trial) -> None:
+    assert trial.sh("ls /proc/self/fd").stdout.split() == ["0", "1", "2", "3"]  # 3 is the listing itself
+
+
+def test_an_allowed_folder_is_visible_and_read_only_unless_asked_otherwise(trial: Trial) -> None:
+    extra = trial.root / "extra"
+    extra.mkdir(mode=0o777)
+    extra.chmod(0o777)
+    for writable in (False, True):
+        mount = Mount(source=str(extra), target="/extra", writable=writable)
+        assert (trial.sh("touch /extra/x", trial.spec(allowed=[mount])).returncode == 0) is writable
+
+
+def test_a_program_that_does_not_exist_is_an_error(trial: Trial) -> None:
+    done = trial.run(["/nowhere/program"])
+    assert done.returncode == 125
+    assert "No such file or directory: /nowhere/program" in done.stderr
+
+
+def test_a_signal_that_ends_the_program_is_in_the_exit_code(trial: Trial) -> None:
+    assert trial.sh("kill -9 $$").returncode == 137
+
+
+def test_a_signal_from_outside_reaches_the_program(trial: Trial) -> None:
+    with trial.start(
+        ["/bin/sh", "-c", "trap 'echo stopped; exit 3' TERM; echo ready; while :; do sleep 0.05; done"]
+    ) as at:
+        assert at.stdout is not None
+        assert at.stdout.readline() == "ready\n"
+        at.send_signal(signal.SIGTERM)
+        assert at.stdout.readline() == "stopped\n"
+        assert at.wait(timeout=10) == 3
+
+
+@pytest.mark.parametrize("victim", ["starter", "first process"])
+def test_everything_dies_with_its_owner_however_it_hides(trial: Trial, victim: str) -> None:
+    path = trial.workspace / "held"
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.settimeout(20)
+        listener.bind(str(path))
+        os.chown(path, trial.uid, trial.uid)
+        listener.listen()
+        script = f"import os, signal, socket, sys\nHOLD = {HOLD!r}\n" + "\n".join(
+            f"if os.fork() == 0:\n    {hide or 'pass'}\n    exec(HOLD)" for hide in HIDERS.values()
+        )
+        command = [str(trial.python), "-c", script + "\nos.wait(); signal.pause()", "/workspace/held"]
+        starter = stack.enter_context(trial.start(command))
+        stack.callback(starter.kill)
+        held = [stack.enter_context(listener.accept()[0]) for _ in HIDERS]
+        for connection in held:
+            connection.settimeout(20)
+            assert connection.recv(5) == b"ready"
+        first = Path(f"/proc/{starter.pid}/task/{starter.pid}/children").read_text(encoding="ascii").split()
+        os.kill(starter.pid if victim == "starter" else int(first[0]), signal.SIGKILL)
+        assert [connection.recv(1) for connection in held] == [b""] * len(HIDERS)
+
+
+def test_the_end_of_the_program_is_the_end_of_all_it_started(trial: Trial) -> None:
+    # its output is a pipe that the child holds: communicating would not return if the child lived on
+    assert trial.sh("setsid sleep 1000 & exit 4").returncode == 4
+
+
+def test_the_plan_is_plain_json(trial: Trial) -> None:
+    assert json.loads(json.dumps(trial.spec(Network.NONE).plan()))["network"] == "none"

@@ -1,0 +1,120 @@
+"""From an empty network namespace, one port leads to a Unix socket outside, and lookups are recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.sandbox import enter
+from pinchbench.sandbox.spec import Forward, Network
+from sandbox_programs import ENV, PYTHON, Trial, trial_of, users
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PORT = 18080
+EXCHANGE = """
+import socket, sys, threading
+sent = bytes(range(256)) * int(sys.argv[1])
+with socket.create_connection(("127.0.0.1", 18080)) as wire:
+    def send():
+        wire.sendall(sent)
+        wire.shutdown(socket.SHUT_WR)
+    threading.Thread(target=send).start()
+    got = bytearray()
+    while data := wire.recv(65536):
+        got += data
+print(got == sent)
+"""
+
+
+@pytest.fixture(params=users())
+def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
+    yield from trial_of(request.param)
+
+
+class Echo:
+    """A Unix socket that sends back what it receives."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.path = trial.root / "wire.sock"
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(self.path))
+        os.chown(self.path, trial.uid, trial.uid)
+        self._listener.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            with connection:
+                first = connection.recv(65536)
+                if first == b"close":
+                    return
+                connection.sendall(first)
+                while data := connection.recv(65536):
+                    connection.sendall(data)
+
+    def close(self) -> None:
+        with socket.socket(socket.AF_UNIX) as last:
+            last.connect(str(self.path))
+            last.send(b"close")
+            self._thread.join(10)
+        self._listener.close()
+
+
+@pytest.fixture
+def echo(trial: Trial) -> Iterator[Echo]:
+    server = Echo(trial)
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("times", [1, 40_000])
+def test_bytes_arrive_in_both_directions_with_their_ends(trial: Trial, echo: Echo, times: int) -> None:
+    spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(echo.path)))
+    done = trial.run([str(trial.python), "-c", EXCHANGE, str(times)], spec)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_the_socket_itself_is_not_visible_inside(trial: Trial, echo: Echo) -> None:
+    spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(echo.path)))
+    assert trial.sh(f"test -e {echo.path}", spec).returncode == 1
+
+
+def test_a_server_that_is_gone_closes_the_connection(trial: Trial) -> None:
+    path = trial.root / "wire.sock"
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(str(path))
+    program = f"import socket; print(socket.create_connection(('127.0.0.1', {PORT})).recv(1))"
+    spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(path)))
+    done = trial.run([str(trial.python), "-c", program], spec)
+    assert done.stdout == "b''\n" or "ConnectionResetError" in done.stderr
+
+
+def test_a_looked_up_name_does_not_exist_and_is_reported() -> None:
+    trial = next(trials := trial_of(os.getuid()))
+    server = Echo(trial)
+    try:
+        spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(server.path)))
+        program = "import socket\ntry: socket.getaddrinfo('answers.example.com', 443)\nexcept socket.gaierror: pass"
+        job = {"plan": spec.plan(), "argv": [str(PYTHON), "-c", program], "env": ENV}
+        before = signal.getsignal(signal.SIGCHLD)
+        entered = enter.start(job["plan"], job["argv"], job["env"])  # type: ignore[arg-type]
+        report = entered.read_report()
+        os.waitpid(entered.pid, 0)
+        assert signal.getsignal(signal.SIGCHLD) is before
+    finally:
+        server.close()
+        list(trials)
+    assert report["lookups"] == ["answers.example.com"]
+    assert json.dumps(report["status"]) == "0"
+    assert report["cpu_s"] > 0
+    assert report["peak_rss_bytes"] > 1_000_000

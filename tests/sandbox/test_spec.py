@@ -1,0 +1,73 @@
+"""A trial's description is validated, and names nothing about the runner or the task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from pinchbench.errors import ConfigError
+from pinchbench.sandbox.spec import Forward, Mount, Network, SandboxSpec, make_spec, parse_allowed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_spec_is_the_same_after_json(tmp_path: Path) -> None:
+    spec = make_spec(
+        state=tmp_path, workspace=tmp_path, network=Network.MODEL, forward=Forward(port=8080, socket="/run/wire.sock")
+    )
+    assert msgspec.json.decode(msgspec.json.encode(spec), type=SandboxSpec) == spec
+
+
+def test_the_targets_do_not_depend_on_where_the_trial_is_kept(tmp_path: Path) -> None:
+    specs = [
+        make_spec(state=tmp_path / name / "home", workspace=tmp_path / name / "task_09_conflicting_sources")
+        for name in ("pinchbench", "other")
+    ]
+    first, second = ([mount.target for mount in spec.mounts] for spec in specs)
+    assert first == second
+    assert not [target for target in first if "pinchbench" in target or "task" in target]
+
+
+def test_outer_folders_are_mounted_before_inner_ones() -> None:
+    mounts = Mount(source="/a", target="/x/y"), Mount(source="/b", target="/x")
+    plan = SandboxSpec(mounts=mounts, network=Network.NONE).plan()
+    assert [entry["target"] for entry in plan["mounts"]] == ["/x", "/x/y"]
+
+
+@pytest.mark.parametrize("path", ["relative", "/a/../b", "/a\0b"])
+def test_a_path_that_can_not_be_mounted_is_an_error(path: str) -> None:
+    with pytest.raises(ConfigError):
+        SandboxSpec(mounts=(Mount(source="/usr", target=path),), network=Network.NONE)
+
+
+def test_a_way_to_the_model_needs_the_network_that_has_one() -> None:
+    with pytest.raises(ConfigError, match="no way to the model"):
+        SandboxSpec(mounts=(), network=Network.NONE, forward=Forward(port=1, socket="/s"))
+
+
+def test_a_port_out_of_range_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="not a port"):
+        SandboxSpec(mounts=(), network=Network.MODEL, forward=Forward(port=70_000, socket="/s"))
+
+
+def test_an_allowed_path_is_read_only_without_rw(tmp_path: Path) -> None:
+    place = str(tmp_path)
+    assert parse_allowed(place) == Mount(source=place, target=place)
+    assert parse_allowed(f"{place}:rw") == Mount(source=place, target=place, writable=True)
+
+
+def test_an_allowed_path_must_exist_and_must_not_replace_a_part_of_the_sandbox(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not exist"):
+        parse_allowed(str(tmp_path / "missing"))
+    with pytest.raises(ConfigError, match="sandbox's own"):
+        parse_allowed("/proc:rw")
+
+
+def test_a_folder_of_programs_inside_the_system_is_not_mounted_again(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    spec = make_spec(state=None, workspace=tmp_path, path_dirs=[tools, tools, tmp_path / "missing"])
+    assert [mount.target for mount in spec.mounts].count(str(tools)) == 1

@@ -1,0 +1,100 @@
+"""Programs started in a sandbox, by a separate process as root or as an ordinary user."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pinchbench
+from pinchbench.sandbox.spec import Network, SandboxSpec, make_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ENTER = Path(pinchbench.__file__).parent / "sandbox" / "enter.py"
+PYTHON = Path(sys.executable).resolve()
+SYSTEM_PYTHON = Path("/usr/bin/python3")  # for the ordinary user, who may not see root's own
+ORDINARY_USER = 1000
+ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/agent", "LANG": "C.UTF-8"}
+
+
+def users() -> list[int]:
+    """Return the users that tests can run as: this one and, if it is root, an ordinary one."""
+    return [0, ORDINARY_USER] if os.getuid() == 0 else [os.getuid()]
+
+
+class Trial:
+    """Folders of one trial, owned by `uid`."""
+
+    def __init__(self, uid: int) -> None:
+        self.uid = uid
+        self.python = PYTHON if uid == os.getuid() else SYSTEM_PYTHON
+        self.root = Path(tempfile.mkdtemp(prefix="sandbox-"))
+        self.root.chmod(0o755)
+        self.state, self.workspace = self.root / "state", self.root / "workspace"
+        for folder in (self.state, self.workspace):
+            folder.mkdir()
+        for folder in (self.root, self.state, self.workspace):
+            os.chown(folder, uid, uid)
+
+    def spec(self, network: Network = Network.NONE, **settings: object) -> SandboxSpec:
+        return make_spec(
+            state=self.state,
+            workspace=self.workspace,
+            path_dirs=[self.python.parent.parent],
+            network=network,
+            uid=self.uid,
+            gid=self.uid,
+            **settings,  # type: ignore[arg-type]
+        )
+
+    def command(self, argv: Sequence[str], spec: SandboxSpec | None = None) -> tuple[list[str], int]:
+        """Return the command that runs `argv` in the sandbox, and the descriptor that it has to inherit."""
+        job = {"plan": (spec or self.spec()).plan(), "argv": list(argv), "env": ENV}
+        with tempfile.TemporaryFile() as file:
+            file.write(json.dumps(job).encode())
+            file.seek(0)
+            fd = os.dup(file.fileno())
+        return [str(self.python), "-I", "-S", str(ENTER), str(fd)], fd
+
+    def start(self, argv: Sequence[str], spec: SandboxSpec | None = None) -> subprocess.Popen[str]:
+        command, fd = self.command(argv, spec)
+        try:
+            return subprocess.Popen(
+                command,
+                pass_fds=[fd],
+                user=self.uid if self.uid != os.getuid() else None,
+                group=self.uid if self.uid != os.getuid() else None,
+                extra_groups=[] if self.uid != os.getuid() else None,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd="/",
+                start_new_session=True,
+            )
+        finally:
+            os.close(fd)
+
+    def run(
+        self, argv: Sequence[str], spec: SandboxSpec | None = None, timeout_s: float = 30
+    ) -> subprocess.CompletedProcess[str]:
+        with self.start(argv, spec) as process:
+            out, err = process.communicate(timeout=timeout_s)
+        return subprocess.CompletedProcess(list(argv), process.returncode, out, err)
+
+    def sh(self, script: str, spec: SandboxSpec | None = None) -> subprocess.CompletedProcess[str]:
+        return self.run(["/bin/sh", "-c", script], spec)
+
+
+def trial_of(uid: int) -> Iterator[Trial]:
+    """Yield a trial of `uid` and remove its folders afterwards."""
+    trial = Trial(uid)
+    yield trial
+    shutil.rmtree(trial.root)
