@@ -19,6 +19,7 @@ from anyio import CancelScope, fail_after, to_thread
 from pinchbench.errors import OpenClawError
 from pinchbench.files.folders import remove_folder
 from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.homes.user_state import PASSED
 from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise
 
@@ -71,7 +72,7 @@ def locate_openclaw(choice: str | None) -> OpenClaw:
 
 
 async def _with_version(found: OpenClaw) -> OpenClaw:
-    env = {**os.environ, "PATH": found.path(os.environ.get("PATH", ""))}
+    env = {**_env_without_keys(), "PATH": found.path(os.environ.get("PATH", ""))}
     done = await run_short(found, ["--version"], env=env)
     version = read_version(done.stdout)
     if done.returncode != 0 or not version:
@@ -88,6 +89,11 @@ async def _with_version(found: OpenClaw) -> OpenClaw:
             )
         raise OpenClawError(f"{found.program} --version failed (exit code {done.returncode}): {first}")
     return replace(found, version=version)
+
+
+def _env_without_keys() -> dict[str, str]:
+    """Return the environment for a command that asks no provider: other processes of the user can read it."""
+    return {name: value for name, value in os.environ.items() if name in PASSED}
 
 
 def read_version(output: bytes) -> str:
@@ -120,7 +126,7 @@ async def ask_message_file(found: OpenClaw) -> OpenClaw:
     """Return `found` with `message_file` set. Runs OpenClaw for some CPU-seconds, so use it only for long prompts."""
     async with _short_lived_folder() as state:  # even `--help` opens OpenClaw's state
         path = found.path(os.environ.get("PATH", os.defpath))
-        env = {**os.environ, "PATH": path, "OPENCLAW_STATE_DIR": str(state)}
+        env = {**_env_without_keys(), "PATH": path, "OPENCLAW_STATE_DIR": str(state)}
         env["OPENCLAW_CONFIG_PATH"] = str(state / "openclaw.json")
         done = await run_short(found, ["agent", "--help"], env=env)
     return replace(found, message_file=b"--message-file" in done.stdout)

@@ -121,7 +121,8 @@ def _job(spec: ProcessSpec, *, gap_s: float) -> bytes:
         "argv": [_characters(word) for word in spec.argv],
         "env": {_characters(name): _characters(value) for name, value in env.items()},
     }
-    return json.dumps({**words, **asdict(spec.limits), "gap_s": gap_s}).encode("ascii") + b"\n"
+    sandbox = {} if spec.sandbox is None else {"sandbox": spec.sandbox}
+    return json.dumps({**words, **sandbox, **asdict(spec.limits), "gap_s": gap_s}).encode("ascii") + b"\n"
 
 
 def _characters(word: str) -> str:

@@ -104,6 +104,7 @@ class ProcessSpec:
         limits: the limits of the process tree.
         prepared: the name of a module. If set, no program is started; the module's `main` is called in a fork of the
             guardian (see `process.prepared`).
+        sandbox: the plan of `SandboxSpec`, whose paths `argv` and `env` use; None to run it among the user's processes.
     """
 
     argv: Sequence[str]
@@ -115,6 +116,7 @@ class ProcessSpec:
     stdin: Path = Path(os.devnull)
     limits: Limits = Limits()
     prepared: str = ""
+    sandbox: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,10 +135,11 @@ class ProcessEnd:
         killed: the number of processes that had to be killed.
         cpu_s: the CPU time of the tree.
         peak_rss_bytes: the peak memory of its largest process.
-        level: how the tree was contained: `guardian` (no process can escape) or `session`.
+        level: how the tree was contained: `namespaces`, `guardian` (no process can escape) or `session`.
         error: why the process did not start, or that its guardian died.
         not_found: whether it did not start because the executable does not exist.
         answer: the answer that a prepared job sent before it exited by itself.
+        lookups: the host names that were looked up in a sandbox without a network.
     """
 
     reason: EndReason
@@ -152,6 +155,7 @@ class ProcessEnd:
     error: str = ""
     not_found: bool = False
     answer: str = ""
+    lookups: tuple[str, ...] = ()
 
 
 class StopSignal:
@@ -341,6 +345,7 @@ class _Turn:
             asleep_s=max(timer.asleep_s, float(str(told["asleep_s"]))),
             leftovers=tuple(Leftover(**one) for one in told["leftovers"]),  # type: ignore[attr-defined]
             answer=str(told.get("answer", "")),
+            lookups=tuple(map(str, told.get("lookups", ()))),  # type: ignore[call-overload]
             **fields,  # type: ignore[arg-type]
         )
 

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from anyio import to_thread
 
-from pinchbench.errors import EndpointError
+from pinchbench.defaults import JUDGE_PROVIDERS
 from pinchbench.openclaw.catalogue import read_catalogue
 from pinchbench.openclaw.key_places import places_of_key
 from pinchbench.openclaw.probe import locate_openclaw
-from pinchbench.runner.preflight import check_model
+from pinchbench.runner.preflight import has_own_address
 from pinchbench.runner.slots import user_state
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pinchbench.config import RunConfig
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+HTTPS_PORT = 443
 LOOPBACK = "127.0.0.1,localhost,::1"
 
 
@@ -58,20 +59,20 @@ async def native_provider(config: RunConfig) -> NativeProvider | str:
     catalogue = await to_thread.run_sync(read_catalogue, program)
     names = catalogue.key_names(name)
     known = catalogue.providers.get(name)
-    if config.replay is not None and known is not None and known.base_url:  # no key is needed
-        return NativeProvider(base_url=f"https://{urlsplit(known.base_url).hostname}", key="", key_names=names)
-    try:
-        target = await check_model(config, program, user)
-    except EndpointError:
-        target = None
-    if target is None or not target.key:
-        return f"{name} is not asked with a key of the environment at an address that is known"
-    parts = urlsplit(target.base_url)
-    if parts.scheme != "https" or parts.port not in (None, 443):
-        return f"{name} is not asked by HTTPS"
-    if len(places_of_key(name, names, env=os.environ, user=user)) > 1:
-        return f"there are several keys or logins for {name}, of which OpenClaw chooses one"
-    return NativeProvider(base_url=f"https://{parts.hostname}", key=target.key, key_names=names)
+    base_url = (known.base_url if known is not None else "") or JUDGE_PROVIDERS.get(name, ("", ""))[0]
+    parts = urlsplit(base_url)
+    if parts.scheme != "https" or not parts.hostname or parts.port not in (None, HTTPS_PORT):
+        return f"the address at which {name} is asked by HTTPS is not known"
+    address = f"https://{parts.hostname}"
+    if config.replay is not None:  # no key is needed
+        return NativeProvider(base_url=address, key="", key_names=names)
+    set_names = [one for one in names if os.environ.get(one, "").strip()]
+    places = places_of_key(name, names, env=os.environ, user=user)
+    if len(places) != 1 or len(set_names) != 1 or set_names[0].endswith("OAUTH_TOKEN"):
+        return f"{name} is not asked with one key of the environment, but with a login, or a key of OpenClaw's choice"
+    if has_own_address(user, name):
+        return f"your OpenClaw asks {name} at an address of its own"
+    return NativeProvider(base_url=address, key=os.environ[set_names[0]].strip(), key_names=names)
 
 
 def native_env(

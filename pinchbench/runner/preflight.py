@@ -59,7 +59,7 @@ def _of_provider(model: str, catalogue: Catalogue, user: UserState) -> Target | 
         if not any(places_of_key(one, names, env=os.environ, user=user) for one in accounts):
             raise EndpointError(f"--model {model}: no key was found. Set {names[-1]}, or log in with OpenClaw. {SKIP}")
     key_name = next((one for one in names if _value(one)), None)
-    if not is_direct or key_name is None or key_name.endswith("OAUTH_TOKEN") or _has_own_address(user, provider):
+    if not is_direct or key_name is None or key_name.endswith("OAUTH_TOKEN") or has_own_address(user, provider):
         return None
     return Target(
         subject="model",
@@ -71,7 +71,7 @@ def _of_provider(model: str, catalogue: Catalogue, user: UserState) -> Target | 
     )
 
 
-def _has_own_address(user: UserState, provider: str) -> bool:
+def has_own_address(user: UserState, provider: str) -> bool:
     """Whether the user's OpenClaw asks the provider elsewhere, or otherwise than its manifest says."""
     section: object = user.config
     for name in ("models", "providers", provider):

@@ -270,7 +270,7 @@ class Proxy:
         if lease is None:  # whose request it is, only its body tells
             overflow = await _read_request(inbound, draft)
             lease = owner_of(sharing, route.rest, b"".join(draft.request))
-            if lease is None and head.method == b"GET":  # a gateway's own, such as for the list of models
+            if lease is None:  # a gateway's own, such as for the list of models, or a title
                 lease = next((one for one in sharing if one.mark is None), None)
             if lease is None or lease.token not in self._leases:
                 draft.discard()

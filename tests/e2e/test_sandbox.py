@@ -77,7 +77,7 @@ async def test_a_turn_completes_in_an_empty_network_namespace(trial: Trial, open
         outer = int(model.base_url("slot").split(":")[2].split("/")[0])
         group.start_soon(partial(listener.serve, partial(_join, outer)))
         model.play("slot", key, ScriptedTurn(steps=(step,), answer="Done."))
-        provider = provider_config(model, "slot", "oracle")
+        provider = provider_config(model.base_url("slot"), "oracle")
         provider["baseUrl"] = str(provider["baseUrl"]).replace(f":{outer}/", f":{PORT}/")
         config = {
             "models": {"mode": "replace", "providers": {"demo": provider}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import stat
@@ -12,6 +13,11 @@ import time
 from pinchbench.process.guardian.line import Job, Line
 from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper, command_line, spawn
 
+TYPE_CHECKING = False  # instead of importing `typing`, which is slow
+if TYPE_CHECKING:
+    from pinchbench.sandbox.enter import Entered
+
+OWN_NAMES = (MARKER, "PINCHBENCH_RUNNER")
 OUTPUT_CHECK_S = 0.25  # how often the size of the output files is checked, with two fstat calls
 COUNT_CHECK_S = 0.25  # how often processes are counted if their number is limited; takes some milliseconds
 KILL_ROUND_S = 0.02  # how long to wait for the effect of one round of SIGKILL
@@ -53,10 +59,39 @@ class Guardian:
         self._max_processes = settings["max_processes"]
         self._counted_at = time.monotonic()
         self._reason = "exited"
+        self._entered: Entered | None = None
 
     def start(self, job: Job) -> int:
-        """Start the job's process and return its id. Raises OSError if it can't be started."""
-        return spawn(job.argv, job.env)
+        """Start the job's process, or the first process of its sandbox, and return its id.
+
+        Raises OSError if it can't be started.
+        """
+        if job.sandbox is None:
+            return spawn(job.argv, job.env)
+        from pinchbench.sandbox import enter  # noqa: PLC0415 - takes milliseconds, and only sandboxes need it
+
+        # The guardian finds what runs there by its namespace, and the agent has no business with the marker.
+        env = {name: value for name, value in job.env.items() if name not in OWN_NAMES}
+        try:
+            self._entered = enter.start(job.sandbox, job.argv, env)
+        except enter.EnterError as error:
+            raise OSError(errno.EIO, f"The sandbox could not be set up ({error})") from error
+        return self._entered.pid
+
+    def _sandbox_report(self, exit_code: int | None) -> dict[str, object]:
+        """Return what the first process of the sandbox has reported, in the words of the report; blocks until its end.
+
+        It has no members if there is no sandbox, or if its first process was killed.
+        """
+        report = self._entered.read_report() if self._entered is not None else {}
+        if not report:
+            return {}
+        status = report["status"]
+        return {
+            "exit_code": exit_code if status is None else os.waitstatus_to_exitcode(status),
+            "leftovers": report["leftovers"][:MAX_NAMED],
+            "lookups": report["lookups"],
+        }
 
     def take_answer(self, *, is_over: bool) -> dict[str, object]:
         """Return additional members of the report; called before the rest of the tree is ended.
@@ -172,11 +207,12 @@ class Guardian:
             if tree.alive():
                 killed += self.kill(tree)
         duration_s = time.monotonic() - started_at - self._line.asleep_s
+        exit_code = os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None
         return {
             **answer,
             "event": "ended",
             "reason": self._reason,
-            "exit_code": os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None,
+            "exit_code": exit_code,
             "ran_s": round(ran_s, 3),
             "duration_s": round(duration_s, 3),
             "asleep_s": round(self._line.asleep_s, 3),
@@ -185,8 +221,15 @@ class Guardian:
             "survivors": list(tree.living()) if tree.alive() else [],
             "cpu_s": round(tree.cpu_s, 3),
             "peak_rss_bytes": tree.peak_rss_bytes,
-            "level": "guardian" if subreaper else "session",
+            "level": _level(subreaper=subreaper, sandboxed=self._entered is not None),
+            **self._sandbox_report(exit_code),
         }
+
+
+def _level(*, subreaper: bool, sandboxed: bool) -> str:
+    if sandboxed:
+        return "namespaces"
+    return "guardian" if subreaper else "session"
 
 
 def leave_stopping_to_the_runner() -> None:

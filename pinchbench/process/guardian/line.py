@@ -12,10 +12,11 @@ import time
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 
 class Job:
-    """The process to run and its limits.
+    """The process to run, the plan of its sandbox if it has one, and its limits.
 
     Sent as one line of JSON, in which each character of `argv` and `env` stands for a byte, because file names need not
     be valid text.
@@ -24,6 +25,7 @@ class Job:
     def __init__(self, line: bytes) -> None:
         """Parse the line."""
         self.settings = json.loads(line)
+        self.sandbox: dict[str, Any] | None = self.settings.pop("sandbox", None)
         self.argv = [_decode(word) for word in self.settings.pop("argv")]
         self.env = {_decode(name): _decode(value) for name, value in self.settings.pop("env").items()}
 
