@@ -30,6 +30,8 @@ from pinchbench.defaults import (
     THINKING_LEVELS,
     DivergencePolicy,
     Isolation,
+    Network,
+    Sandbox,
 )
 from pinchbench.errors import ConfigError
 
@@ -204,6 +206,9 @@ class RunConfig:
         wire: whether requests to the model go through the wire, which records them, where that does not change them.
         max_requests: how many of them may be in flight at once, 1 to 1000; None for no limit. Needs the wire.
         replay: the run whose recorded replies are served; None to ask the model.
+        sandbox: what separates the processes of each trial from everything else; with private homes.
+        network: what a sandboxed trial can connect to.
+        sandbox_allow: paths that sandboxed trials see beside the system; `:rw` at the end of one makes it writable.
         preflight: whether the model's and the judge's endpoints are asked one question before anything is set up.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
         seed: shuffles trials that are expected to take equally long, 0 to 2**32 - 1; None leaves them in the plan's
@@ -245,6 +250,9 @@ class RunConfig:
     wire: bool = True
     max_requests: int | None = None
     replay: ReplaySettings | None = None
+    sandbox: Sandbox = Sandbox.AUTO
+    network: Network = Network.AUTO
+    sandbox_allow: tuple[str, ...] = ()
     preflight: bool = True
     linger_s: float = 15.0
     seed: int | None = None

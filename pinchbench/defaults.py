@@ -43,6 +43,23 @@ class DivergencePolicy(StrEnum):
     LIVE = "live"
 
 
+class Sandbox(StrEnum):
+    """What separates a trial's processes from everything else on the machine."""
+
+    AUTO = "auto"
+    NAMESPACES = "namespaces"
+    NONE = "none"
+
+
+class Network(StrEnum):
+    """What a sandboxed trial can connect to."""
+
+    AUTO = "auto"
+    MODEL = "model"
+    OPEN = "open"
+    NONE = "none"
+
+
 class Isolation(StrEnum):
     """Whose OpenClaw state the trials use, and how many share one."""
 

@@ -176,5 +176,6 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PINCHBENCH_NO_PREFLIGHT", "1")
     monkeypatch.setenv("PINCHBENCH_NO_WIRE", "1")
+    monkeypatch.setenv("PINCHBENCH_SANDBOX", "none")
     monkeypatch.setenv("PINCHBENCH_CACHE", str(tmp_path / "cache"))
     return home

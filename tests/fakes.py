@@ -16,7 +16,7 @@ from anyio import create_memory_object_stream, create_task_group, create_tcp_lis
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.config import RunConfig
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -101,6 +101,7 @@ def run_config(folder: Path, program: Path, prompts: Mapping[str, str], *, timeo
         retry_delay_s=0.01,
         preflight=False,
         wire=False,
+        sandbox=Sandbox.NONE,
         isolation=Isolation.PRIVATE,  # and not as the machine's memory has it
     )
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pinchbench
-from pinchbench.sandbox.spec import Network, SandboxSpec, make_spec
+from pinchbench.defaults import Network
+from pinchbench.sandbox.spec import SandboxSpec, make_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -184,7 +184,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "control",
         "graders",
         "judging",
-        "native_provider",
         "prepare",
         "provenance",
         "recorder",

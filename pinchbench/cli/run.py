@@ -27,7 +27,8 @@ SECTIONS = {
     "What is run": (*MODEL, "--suite", "--tasks-dir", "--runs", "--concurrency", "--seed", "--skip-broken"),
     "Judging": (*JUDGE, "--pass-threshold"),
     "Limits": LIMITS,
-    "OpenClaw and places": ("--openclaw", "--isolation", "--output-dir", "--run-root"),
+    "What agents can reach": ("--isolation", "--sandbox", "--network", "--sandbox-allow"),
+    "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
 }
 
 
@@ -82,6 +83,13 @@ SECTIONS = {
         " equally long; the same number gives the same order.")  # fmt: skip
 @option("--skip-broken", is_flag=True, help="Leave broken task files out instead of stopping.")
 @NO_PREFLIGHT
+@option("--sandbox", type=click.Choice([one.value for one in defaults.Sandbox]), default="auto", show_default=True,
+        help="namespaces: each trial sees its workspace, the system and OpenClaw alone, and nothing of you. auto: where"
+        " homes are private and the machine allows it. none: agents run as you.")  # fmt: skip
+@option("--network", type=click.Choice(["auto", "model", "open"]), default="auto", show_default=True,
+        help="What a sandboxed trial can connect to. auto: the model alone, if the wire has its endpoint.")  # fmt: skip
+@option("--sandbox-allow", metavar="PATH[:rw]", multiple=True, help="A path that sandboxed trials see too,"
+        " writable with :rw. May be repeated.")  # fmt: skip
 @NO_WIRE
 @MAX_REQUESTS
 @NO_REPORT

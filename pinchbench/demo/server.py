@@ -131,8 +131,16 @@ class ScriptedModel:
 
         Without a slot, the URL serves several agents: each gets the turn of the place that its prompt names.
         """
-        path = "" if slot is None else f"/{quote(slot, safe='')}"
-        return f"http://127.0.0.1:{self._port}{path}/v1"
+        return self.origin + self.path(slot)
+
+    @property
+    def origin(self) -> str:
+        """The URL of the server, without a path."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def path(self, slot: str | None = None) -> str:
+        """Return the path of `base_url`."""
+        return "/v1" if slot is None else f"/{quote(slot, safe='')}/v1"
 
     def play(self, slot: str, key: TrialKey, turn: ScriptedTurn, *, place: str = "") -> None:
         """Play this turn on this slot from now on, and count its requests for this trial.

@@ -24,6 +24,7 @@ from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSignal, never_held, supervise
 from pinchbench.results.evidence import Evidence
+from pinchbench.sandbox.spec import WORKSPACE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -136,8 +137,9 @@ class OpenClawAgent:
             with move_on_after(RELEASE_LIMIT_S, shield=True):
                 left = await self.home.release(workspace, tools=progress.tools(), finished=progress.finished())
         folders = (workspace, self.home.state_dir, evidence)
+        seen_as = workspace if self.home.sandbox is None else Path(WORKSPACE)
         exported, full = await to_thread.run_sync(
-            collect_sessions, progress.sessions, files, folders, progress.log.text
+            collect_sessions, progress.sessions, files, folders, seen_as, progress.log.text
         )
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
         leftovers = (*result.leftovers, *(one.command for one in left))
@@ -156,15 +158,17 @@ class OpenClawAgent:
         )
         env = dict(self.home.env)
         argv = turn_argv(self.openclaw.program, command)
+        sandbox = self.home.sandbox
         if is_long(turn.prompt):
-            file = files.folder / f"message-{session_id}.txt"
+            folder = files.folder if sandbox is None else self.home.state_dir
+            file = folder / f"message-{session_id}.txt"
             await to_thread.run_sync(partial(file.write_text, turn.prompt, encoding="utf-8", newline=""))
             if self.openclaw.message_file:
                 argv = turn_argv(self.openclaw.program, command, message_file=file)
             else:
                 argv[-1] = "--message="
                 env = preloaded(env, LONG_MESSAGE, file)
-        return ProcessSpec(
+        spec = ProcessSpec(
             argv=argv,
             cwd=workspace,
             env=env,
@@ -173,6 +177,7 @@ class OpenClawAgent:
             marker=marker,
             limits=self.limits,
         )
+        return spec if sandbox is None else sandbox.enter(spec, state=self.home.state_dir, program_file=LONG_MESSAGE)
 
     async def _turn(
         self,

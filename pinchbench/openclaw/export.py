@@ -32,13 +32,13 @@ class Export:
 
 
 def collect_sessions(
-    sessions: list[Session], files: Evidence, folders: tuple[Path, ...], logged: str = ""
+    sessions: list[Session], files: Evidence, folders: tuple[Path, ...], seen_as: Path, logged: str = ""
 ) -> tuple[Export | OSError, str]:
     """Export the sessions and find a full disk. Blocks.
 
     Returns the export, or the error that prevented it, and a description of the first of `folders` on a full disk
-    (empty if none). The first folder is the workspace. `logged` is the trial's part of the gateway's log, which is
-    stored next to the transcript.
+    (empty if none). OpenClaw sees the workspace as `seen_as`. `logged` is the trial's part of the gateway's log, which
+    is stored next to the transcript.
     """
     exported = export_sessions(sessions, files)
     if logged:
@@ -47,7 +47,7 @@ def collect_sessions(
         except OSError as error:
             exported = error
     if isinstance(exported, Export):
-        exported = replace(exported, elsewhere=elsewhere(exported.facts.cwds, folders[0]))
+        exported = replace(exported, elsewhere=elsewhere(exported.facts.cwds, seen_as))
     return exported, find_full(folders)
 
 

@@ -86,11 +86,25 @@ class ModelWire:
         """Return a context in which requests of a gateway pass that belong to no trial."""
         return self._wire.lease(new_token(), trial="", path=None, shared=self._token(None))
 
-    def through(self, entry: Json, slot: int | None) -> Json:
-        """Return a provider's entry of OpenClaw's config that leads through the wire; `slot` is None for a gateway."""
+    @property
+    def is_native(self) -> bool:
+        """Whether the provider is asked at its own address."""
+        return self.native is not None
+
+    @property
+    def socket(self) -> str:
+        """The path of the Unix socket that serves the same addresses."""
+        return self._wire.socket
+
+    def through(self, entry: Json, slot: int | None, *, port: int | None = None, path: str = "") -> Json:
+        """Return a provider's entry of OpenClaw's config that leads through the wire.
+
+        `slot` is None for a gateway; `port` is the one that leads to the wire, if that is not its own. `path` is what
+        the provider's address has for this home.
+        """
         token = self._token(slot)
         key = {"apiKey": token} if self._puts_key else {}
-        return {**entry, **key, "baseUrl": self._wire.base_url(token, self._provider)}
+        return {**entry, **key, "baseUrl": self._wire.base_url(token, self._provider, port=port) + path}
 
     @asynccontextmanager
     async def lease(
@@ -230,7 +244,7 @@ def _provider(config: RunConfig, scripted: ScriptedModel | None, native: NativeP
     key_env = replay.api_key_env if replay is not None else config.api_key_env
     return Provider(
         id=config.model.partition("/")[0],
-        base_url=scripted.base_url() if scripted is not None else own_url or NOBODY,
+        base_url=scripted.origin if scripted is not None else own_url or NOBODY,
         key=os.environ.get(key_env, "") if key_env is not None else "",
         max_requests=config.max_requests,
         model=replay.model.partition("/")[2] if replay is not None and replay.model is not None else "",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.openclaw.command import is_long
 from pinchbench.openclaw.homes.choose import choose_isolation
@@ -36,6 +36,7 @@ from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
 from pinchbench.runner.provenance import plain_config, provenance, versions
 from pinchbench.runner.resume_check import accept_releases, same_openclaw
 from pinchbench.runner.run_folders import HOMES
+from pinchbench.runner.sandboxing import choose_sandboxing
 from pinchbench.runner.slots import make_homes, secrets_of, user_state
 
 if TYPE_CHECKING:
@@ -131,6 +132,10 @@ async def set_up(
     homes: tuple[Home, ...] = ()
     if prepared.slots:
         config = await _choose_isolation(prepared, openclaw, user, observer)
+        sandboxing = await choose_sandboxing(config, wire)
+        observer.tell(sandboxing.why)
+        level = Sandbox.NONE if sandboxing.network is None else Sandbox.NAMESPACES
+        config = replace(config, sandbox=level, network=sandboxing.network or config.network)
         homes = await make_homes(
             config,
             openclaw,
@@ -139,6 +144,7 @@ async def set_up(
             user=user,
             scripted=scripted,
             wire=wire,
+            sandboxing=sandboxing,
             longest_s=max(attempt.trial.timeout_s for attempt in prepared.attempts),
             keep=keep,
             watch_skills=any(len(trial.task.turns) > 1 for trial in prepared.trials),

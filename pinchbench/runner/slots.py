@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyio import Lock, to_thread
 
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, Network
 from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -19,6 +19,7 @@ from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.gateway import Gateway, gateway_home
 from pinchbench.openclaw.homes.model_timeout import LONGEST_S
 from pinchbench.openclaw.homes.private import clone, make_template
+from pinchbench.openclaw.homes.sandbox import MODEL_PORT, HomeSandbox
 from pinchbench.openclaw.homes.shared import ensure_shared
 from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home, PrivateHome
     from pinchbench.runner.model_wire import ModelWire
+    from pinchbench.runner.sandboxing import Sandboxing
 
 GATEWAY = "gateway"  # its home among them; its marker is `.gateway`, as no task is named
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
@@ -64,6 +66,7 @@ async def make_homes(
     user: UserState,
     scripted: ScriptedModel | None,
     wire: ModelWire | None = None,
+    sandboxing: Sandboxing | None = None,
     longest_s: float = LONGEST_S,
     keep: Callable[[Gateway], None] | None = None,
     watch_skills: bool = True,
@@ -115,10 +118,20 @@ async def make_homes(
         )
         if keep is None:
             return tuple(
-                _slot_home(template, root / slot_name(slot), _provider(config, scripted, wire, slot=slot), wire, slot)
+                _slot_home(
+                    config,
+                    template,
+                    root / slot_name(slot),
+                    scripted=scripted,
+                    wire=wire,
+                    sandboxing=sandboxing,
+                    slot=slot,
+                )
                 for slot in range(1, slots + 1)
             )
-        home = _slot_home(template, root / GATEWAY, None, wire, None)
+        home = clone(template, root / GATEWAY)
+        if wire is not None:
+            home = replace(home, base_env=wire.home_env(home.base_env, None))
         gateway = Gateway(
             template,
             home,
@@ -137,11 +150,28 @@ async def make_homes(
 
 
 def _slot_home(
-    template: PrivateHome, root: Path, provider: tuple[str, Json] | None, wire: ModelWire | None, slot: int | None
+    config: RunConfig,
+    template: PrivateHome,
+    root: Path,
+    *,
+    scripted: ScriptedModel | None,
+    wire: ModelWire | None,
+    sandboxing: Sandboxing | None,
+    slot: int,
 ) -> PrivateHome:
-    """Return a home, whose environment leads through the wire; `slot` is None for that of a gateway."""
-    home = clone(template, root, provider)
-    return home if wire is None else replace(home, base_env=wire.home_env(home.base_env, slot))
+    """Return a slot's home, whose requests go through the wire, and whose turns are sandboxed."""
+    network = sandboxing.network if sandboxing is not None else None
+    port = MODEL_PORT if network is Network.MODEL else None
+    home = clone(template, root, _provider(config, scripted, wire, slot=slot, port=port))
+    if wire is not None:
+        home = replace(home, base_env=wire.home_env(home.base_env, slot))
+    if sandboxing is None or network is None:
+        return home
+    socket = wire.socket if wire is not None else ""
+    sandbox = HomeSandbox(
+        openclaw=template.openclaw, base=home.base_env, network=network, socket=socket, allowed=sandboxing.allowed
+    )
+    return replace(home, sandbox=sandbox)
 
 
 async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path) -> tuple[Home, ...]:
@@ -207,25 +237,31 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
 
 
 def _provider(
-    config: RunConfig, scripted: ScriptedModel | None, wire: ModelWire | None, *, slot: int | None
+    config: RunConfig,
+    scripted: ScriptedModel | None,
+    wire: ModelWire | None,
+    *,
+    slot: int | None,
+    port: int | None = None,
 ) -> tuple[str, Json] | None:
     """The provider entry that goes into a private config, when the run brings an endpoint of its own.
 
-    `slot` is whose home it is; None for that of a gateway, which all share.
+    `slot` is whose home it is; None for that of a gateway, which all share. `port` is as in `ModelWire.through`.
     """
     name, _, model_id = config.model.partition("/")
     if config.is_demo:
         from pinchbench.demo.server import provider_config  # noqa: PLC0415 - a web server, for demo models only
 
-        if wire is not None:  # behind it, all slots have the same address
-            return name, wire.through(provider_config("", model_id), slot)
+        if wire is not None:
+            path = "" if scripted is None else scripted.path(slot_name(slot) if slot is not None else None)
+            return name, wire.through(provider_config("", model_id), slot, port=port, path=path)
         assert scripted is not None  # noqa: S101 - only a replay has none, and it has the wire
         return name, provider_config(scripted.base_url(slot_name(slot) if slot is not None else None), model_id)
     if config.base_url is None:
         return None
     prices = (config.price_in or 0, config.price_out or 0)
     entry = endpoint(config.base_url, model_id, with_key=config.api_key_env is not None, prices=prices)
-    return name, entry if wire is None else wire.through(entry, slot)
+    return name, entry if wire is None else wire.through(entry, slot, port=port)
 
 
 def endpoint(base_url: str, model_id: str, *, with_key: bool, prices: tuple[float, float] = (0, 0)) -> Json:

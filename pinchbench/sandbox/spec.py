@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping  # noqa: TC003 - msgspec needs it
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pinchbench.defaults import Network
 from pinchbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,14 +38,6 @@ TMP_BYTES = 1024 * 1024 * 1024  # an upper limit: what is not written takes no m
 SHM_BYTES = 256 * 1024 * 1024
 RESERVED = ("/", "/proc", "/dev", "/sys", "/tmp", "/run", STATE, WORKSPACE)  # noqa: S108
 HIGHEST_PORT = 65535
-
-
-class Network(StrEnum):
-    """What a trial can connect to."""
-
-    MODEL = "model"
-    OPEN = "open"
-    NONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,13 +156,19 @@ def _system() -> tuple[list[Mount], dict[str, str]]:
 
 def _generated_files(uid: int, gid: int, *, is_open: bool) -> dict[str, str]:
     name = "root" if uid == 0 else "agent"
+    hosts = "127.0.0.1 localhost\n::1 localhost\n"
     resolver = "nameserver 127.0.0.1\noptions attempts:1 timeout:1\n"
     if is_open:
-        resolver = Path("/etc/resolv.conf").read_text(encoding="utf-8") if Path("/etc/resolv.conf").exists() else ""
+        hosts, resolver = _text_of("/etc/hosts") or hosts, _text_of("/etc/resolv.conf")
     return {
         "/etc/passwd": f"{name}:x:{uid}:{gid}::{HOME}:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false\n",
         "/etc/group": f"{name}:x:{gid}:\nnogroup:x:65534:\n",
-        "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+        "/etc/hosts": hosts,
         "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
         "/etc/resolv.conf": resolver,
     }
+
+
+def _text_of(path: str) -> str:
+    place = Path(path)
+    return place.read_text(encoding="utf-8", errors="replace") if place.exists() else ""

@@ -118,9 +118,9 @@ class Wire:
         self.certificate = ""
         self.failed = anyio.Event()
 
-    def base_url(self, token: str, provider: str) -> str:
-        """Return the base URL of a provider for the slot with this token."""
-        return f"http://127.0.0.1:{self._port}{slot_path(token, provider)}"
+    def base_url(self, token: str, provider: str, *, port: int | None = None) -> str:
+        """Return the base URL of a provider for the slot with this token; `port` is one that leads to the wire."""
+        return f"http://127.0.0.1:{port or self._port}{slot_path(token, provider)}"
 
     def proxy_url(self, token: str) -> str:
         """Return the URL of the proxy through which the slot with this token asks providers at their own hosts."""

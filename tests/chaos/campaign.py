@@ -50,6 +50,7 @@ def new_place(folder: Path, *, trials: int, store: str, concurrency: int) -> Pla
         f"--tasks-dir={suite}",
         f"--openclaw={program}",
         f"--concurrency={concurrency}",
+        "--sandbox=none",  # the fake and its Python exist outside only
         f"--isolation={Isolation.GATEWAY if store == 'sqlite' else Isolation.PRIVATE}",  # what `auto` would take
     )
     return Place(folder=folder, options=options)

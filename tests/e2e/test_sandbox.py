@@ -13,10 +13,11 @@ import anyio
 import anyio.abc
 import pytest
 
+from pinchbench.defaults import Network
 from pinchbench.demo.script import ScriptedTurn
 from pinchbench.demo.server import provider_config, scripted_model
 from pinchbench.model import TrialKey
-from pinchbench.sandbox.spec import NODE, OPENCLAW, STATE, WORKSPACE, Forward, Network
+from pinchbench.sandbox.spec import NODE, OPENCLAW, STATE, WORKSPACE, Forward
 from pinchbench.suite.solution import ToolStep
 from sandbox_programs import ENV, Trial, trial_of, users
 

@@ -462,6 +462,10 @@ class NotedHome:
     def local(self) -> bool:
         return True
 
+    @property
+    def sandbox(self) -> None:
+        return None
+
     def place(self, workspace: Path, attempt: int) -> Path:
         return self.inner.place(workspace, attempt)
 

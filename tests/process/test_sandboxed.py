@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 from anyio import create_task_group, fail_after, to_thread
 
+from pinchbench.defaults import Network
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal, supervise
 from pinchbench.sandbox.levels import Level, find_support
-from pinchbench.sandbox.spec import Network, make_spec
+from pinchbench.sandbox.spec import make_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 REFUSED = find_support().reason(Level.NAMESPACES)
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")]

@@ -28,7 +28,7 @@ import json, resource, sys
 from pathlib import Path
 import anyio
 from pinchbench import RunConfig, run_benchmark
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.process import capacity
 most, asks, config = int(sys.argv[1]), sys.argv[2] == "asks", json.loads(sys.argv[3])
 config |= {name: Path(config[name]) for name in ("tasks_dir", "output_dir", "run_root")}
@@ -36,7 +36,7 @@ if not asks:
     capacity.OWN_FILES = capacity.SLOT_FILES = 0
 resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 result = anyio.run(run_benchmark, RunConfig(
-    **config, concurrency=3, isolation=Isolation.PRIVATE, preflight=False, infra_retries=0
+    **config, concurrency=3, isolation=Isolation.PRIVATE, sandbox=Sandbox.NONE, preflight=False, infra_retries=0
 ))
 told = [[one.reason.value, one.note] for one in result.outcomes]
 grades = [[one.score, one.ungraded] for one in result.grades.values()]

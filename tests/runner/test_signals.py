@@ -43,6 +43,7 @@ import json, sys
 from pathlib import Path
 import anyio
 from pinchbench.config import RunConfig
+from pinchbench.defaults import Sandbox
 from pinchbench.runner.run import run_benchmark
 
 folder, program, concurrency = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -56,7 +57,8 @@ async def observer(events):
 
 async def main():
     config = RunConfig(model="mock/m1", tasks_dir=folder / "tasks", output_dir=folder / "results",
-                       run_root=folder / "runs", openclaw=program, concurrency=concurrency)
+                       run_root=folder / "runs", openclaw=program, concurrency=concurrency,
+                       sandbox=Sandbox.NONE)
     try:
         result = await run_benchmark(config, observer=observer, handle_signals=True)
     except* Exception as group:

@@ -13,6 +13,7 @@ from anyio import create_task_group, fail_after
 
 from fakes import MODEL, calls, fake_openclaw, make_suite
 from pinchbench import RunConfig, run_benchmark
+from pinchbench.defaults import Sandbox
 from pinchbench.openclaw.probe import find_openclaw
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.runner.run_folders import HOMES, OWNER, sweep_homes
@@ -68,6 +69,7 @@ async def test_a_built_in_model_reads_nothing_of_the_users(tmp_path: Path, monke
         output_dir=tmp_path / "out",
         run_root=tmp_path / "pb",
         wire=False,  # the fake calls no model
+        sandbox=Sandbox.NONE,
     )
 
     with fail_after(30):
@@ -84,6 +86,7 @@ async def test_a_prompt_too_long_for_an_argument_is_asked_about_once(tmp_path: P
         tasks_dir=make_suite(tmp_path, {f"task_{n}": "long " * 40_000 for n in range(2)}),
         output_dir=tmp_path / "out",
         run_root=tmp_path / "pb",
+        sandbox=Sandbox.NONE,
     )
 
     with fail_after(60):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.sandbox.spec import Mount, Network
+from pinchbench.defaults import Network
+from pinchbench.sandbox.spec import Mount
 from sandbox_programs import Trial, trial_of, users
 
 if TYPE_CHECKING:

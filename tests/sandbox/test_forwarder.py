@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pinchbench.defaults import Network
 from pinchbench.sandbox import enter
-from pinchbench.sandbox.spec import Forward, Network
+from pinchbench.sandbox.spec import Forward
 from sandbox_programs import ENV, PYTHON, Trial, trial_of, users
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from pinchbench.defaults import Network
 from pinchbench.errors import ConfigError
-from pinchbench.sandbox.spec import Forward, Mount, Network, SandboxSpec, make_spec, parse_allowed
+from pinchbench.sandbox.spec import Forward, Mount, SandboxSpec, make_spec, parse_allowed
 
 if TYPE_CHECKING:
     from pathlib import Path

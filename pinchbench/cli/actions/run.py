@@ -7,7 +7,7 @@ from typing import Any
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.deferred import action
 from pinchbench.config import RunConfig
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, Network, Sandbox
 
 
 def run_suite(
@@ -21,6 +21,8 @@ def run_suite(
     no_preflight: bool,
     no_wire: bool,
     isolation: str,
+    sandbox: str,
+    network: str,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run a suite, or show what would be run."""
@@ -29,6 +31,8 @@ def run_suite(
         **options,
         judge=judge,
         isolation=Isolation(isolation),
+        sandbox=Sandbox(sandbox),
+        network=Network(network),
         upload=not no_upload,
         upload_notes=with_notes,
         fail_fast=not no_fail_fast,

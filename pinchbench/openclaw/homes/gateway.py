@@ -330,6 +330,11 @@ class GatewayHome:
         """False: turns go through the gateway."""
         return False
 
+    @property
+    def sandbox(self) -> None:
+        """None: a gateway runs the turns' commands."""
+        return None
+
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return a separate workspace for each attempt: OpenClaw refuses one that had files before and is empty now."""
         return later_place(workspace, attempt)

@@ -23,6 +23,7 @@ from pinchbench.openclaw.homes.model_timeout import NO_OVERLAY, with_model_timeo
 from pinchbench.openclaw.install import cache_dir, release_key
 from pinchbench.openclaw.probe import run_short
 from pinchbench.redaction import known_secrets, mask
+from pinchbench.sandbox.spec import WORKSPACE
 
 if TYPE_CHECKING:
     import subprocess
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.gateway_log import GatewayLog
+    from pinchbench.openclaw.homes.sandbox import HomeSandbox
     from pinchbench.process.supervise import Leftover
 
 # Tools whose effects reach beyond the trial: other sessions, other agents, the user's channels, scheduled jobs.
@@ -66,6 +68,10 @@ class Home(Protocol):
     def local(self) -> bool:
         """Whether turns run embedded (`--local`) rather than through a gateway."""
 
+    @property
+    def sandbox(self) -> HomeSandbox | None:
+        """What the turns' processes run in; None among the user's processes."""
+
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return the workspace to use for attempt number `attempt` of the trial assigned to `workspace`."""
 
@@ -97,6 +103,7 @@ class PrivateHome:
     base_env: Mapping[str, str]
     provider: tuple[str, Json] | None = None
     template: DirectoryTemplate | None = None
+    sandbox: HomeSandbox | None = None
 
     @property
     def state_dir(self) -> Path:
@@ -116,15 +123,20 @@ class PrivateHome:
     @property
     def env(self) -> Mapping[str, str]:
         """`base_env`, with OpenClaw's state, config and lock files redirected to this home."""
+        own = {
+            "NO_COLOR": "1",
+            "OPENCLAW_NO_RESPAWN": "1",  # saves one Node process per turn
+            "OPENCLAW_TRAJECTORY": "0",  # a second, unused record of each turn that includes the whole prompt
+        }
+        if self.sandbox is not None:
+            return {**self.sandbox.env, **own}
         return {
             **self.base_env,
             "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath)),
             "OPENCLAW_STATE_DIR": str(self.state_dir),
             "OPENCLAW_CONFIG_PATH": str(self.state_dir / "openclaw.json"),
             "TMPDIR": str(self.root / "tmp"),
-            "NO_COLOR": "1",
-            "OPENCLAW_NO_RESPAWN": "1",  # saves one Node process per turn
-            "OPENCLAW_TRAJECTORY": "0",  # a second, unused record of each turn that includes the whole prompt
+            **own,
         }
 
     def place(self, workspace: Path, attempt: int) -> Path:
@@ -143,23 +155,26 @@ class PrivateHome:
 
     def _renew(self, workspace: Path) -> None:
         assert self.template is not None, "the template is never prepared"  # noqa: S101
-        path, config = copy_home(self.template, self.root)
-        agent_entry(config, self.agent_id)["workspace"] = str(workspace)
+        path, config = copy_home(self.template, self.root, seen_as="" if self.sandbox is not None else None)
+        seen = WORKSPACE if self.sandbox is not None else str(workspace)
+        agent_entry(config, self.agent_id)["workspace"] = seen
         if self.provider is not None:
             name, entry = self.provider
             config = merge(config, {"models": {"providers": {name: entry}}})
         overwrite_file(path, BytesIO(json.dumps(config).encode()))  # keeps the permissions of the template's file
 
 
-def copy_home(template: DirectoryTemplate, root: Path) -> tuple[Path, Json]:
+def copy_home(template: DirectoryTemplate, root: Path, *, seen_as: str | None = None) -> tuple[Path, Json]:
     """Replace `root` with a copy of a template; return the path of its config and the content to write to it. Blocks.
+
+    `seen_as` is the path under which OpenClaw sees `root`; None for that path itself.
 
     Until the caller writes that content, the config file still refers to the template's folder. Raises OSError if
     copying fails.
     """
     template.copy_to(root)
     path = root / STATE / "openclaw.json"
-    old, new = (json.dumps(str(place))[1:-1] for place in (template.source, root))
+    old, new = (json.dumps(str(place))[1:-1] for place in (template.source, root if seen_as is None else seen_as))
     return path, json.loads(path.read_text(encoding="utf-8").replace(old, new))
 
 

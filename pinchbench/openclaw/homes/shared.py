@@ -70,6 +70,11 @@ class SharedHome:
         """The user's unchanged environment, except that OpenClaw's own Node is first on PATH."""
         return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
 
+    @property
+    def sandbox(self) -> None:
+        """None: a gateway runs the turns' commands."""
+        return None
+
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return a separate workspace for each attempt if OpenClaw remembers workspaces, else `workspace`."""
         return workspace if self.changes is None else later_place(workspace, attempt)

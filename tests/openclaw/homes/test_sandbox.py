@@ -1,0 +1,114 @@
+"""A turn in namespaces: the paths that OpenClaw is given exist there, and none tells of the user or the task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pinchbench.defaults import Network
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.homes.sandbox import MODEL_PORT, HomeSandbox
+from pinchbench.process.supervise import ProcessSpec
+from pinchbench.sandbox.spec import Mount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@pytest.fixture
+def openclaw(tmp_path: Path) -> OpenClaw:
+    """Install a managed OpenClaw with a Node of its own."""
+    program = tmp_path / "cache" / "openclaw-1" / "node_modules" / ".bin" / "openclaw"
+    node = tmp_path / "cache" / "node-1" / "bin" / "node"
+    for one in (program, node):
+        one.parent.mkdir(parents=True)
+        one.touch()
+    return OpenClaw(program=program, version="2026.9.6", path_first=(node.parent,))
+
+
+def _entered(tmp_path: Path, sandbox: HomeSandbox, *words: str) -> ProcessSpec:
+    spec = ProcessSpec(
+        argv=[str(sandbox.openclaw.program), "agent", *words],
+        cwd=tmp_path / "run" / "task_09_conflicting_sources",
+        env=sandbox.env,
+        stdout=tmp_path / "stdout",
+        stderr=tmp_path / "stderr",
+        marker="m",
+    )
+    return sandbox.enter(spec, state=tmp_path / "home" / "state", program_file=tmp_path / "long.mjs")
+
+
+def _mounts(spec: ProcessSpec) -> Mapping[str, dict[str, Any]]:
+    assert spec.sandbox is not None
+    return {one["target"]: one for one in cast("list[dict[str, Any]]", spec.sandbox["mounts"])}
+
+
+def test_openclaw_its_node_and_the_state_have_other_paths_inside(tmp_path: Path, openclaw: OpenClaw) -> None:
+    sandbox = HomeSandbox(openclaw=openclaw, base={"PATH": "/usr/bin", "LANG": "C.UTF-8"}, network=Network.OPEN)
+
+    spec = _entered(tmp_path, sandbox, f"--message-file={tmp_path}/home/state/message-1.txt")
+
+    assert spec.argv == [
+        "/opt/openclaw/node_modules/.bin/openclaw",
+        "agent",
+        "--message-file=/state/message-1.txt",
+    ]
+    assert spec.env["PATH"].split(":")[0] == "/opt/node/bin"
+    assert (spec.env["OPENCLAW_STATE_DIR"], spec.env["HOME"], spec.env["LANG"]) == ("/state", "/home/agent", "C.UTF-8")
+    mounts = _mounts(spec)
+    assert mounts["/opt/openclaw"] == {
+        "source": str(tmp_path / "cache" / "openclaw-1"),
+        "target": "/opt/openclaw",
+        "writable": False,
+    }
+    assert mounts["/opt/node"]["source"] == str(tmp_path / "cache" / "node-1")
+    assert (mounts["/state"]["writable"], mounts["/workspace"]["writable"]) == (True, True)
+
+
+def test_nothing_that_the_process_is_given_names_the_task_or_the_user(tmp_path: Path, openclaw: OpenClaw) -> None:
+    base = {"PATH": "/usr/bin", "HOME": str(tmp_path), "USER": "ann", "SHELL": "/bin/zsh"}
+    sandbox = HomeSandbox(openclaw=openclaw, base=base, network=Network.OPEN)
+
+    spec = _entered(tmp_path, sandbox)
+
+    said = " ".join([*spec.argv, *spec.env, *spec.env.values()])
+    assert str(tmp_path) not in said
+    assert "task_09" not in said
+    assert "ann" not in said.split()
+
+
+def test_certificates_and_folders_of_path_are_there(tmp_path: Path, openclaw: OpenClaw) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "ca.pem").touch()
+    base = {"PATH": f"{tmp_path}/tools:{tmp_path}/gone:/usr/bin", "NODE_EXTRA_CA_CERTS": str(tmp_path / "ca.pem")}
+    allowed = Mount(source="/srv/data", target="/srv/data")
+    sandbox = HomeSandbox(openclaw=openclaw, base=base, network=Network.OPEN, allowed=(allowed,))
+
+    spec = _entered(tmp_path, sandbox)
+
+    mounts = _mounts(spec)
+    assert mounts[spec.env["NODE_EXTRA_CA_CERTS"]]["source"] == str(tmp_path / "ca.pem")
+    assert f"{tmp_path}/tools" in spec.env["PATH"].split(":")
+    assert f"{tmp_path}/gone" not in mounts
+    assert mounts["/srv/data"]["source"] == "/srv/data"
+
+
+def test_with_the_model_alone_a_port_leads_to_the_wires_socket(tmp_path: Path, openclaw: OpenClaw) -> None:
+    sandbox = HomeSandbox(openclaw=openclaw, base={}, network=Network.MODEL, socket="/tmp/w/wire.sock")
+
+    spec = _entered(tmp_path, sandbox)
+
+    assert spec.sandbox is not None
+    assert spec.sandbox["network"] == "model"
+    assert spec.sandbox["forward"] == {"port": MODEL_PORT, "socket": "/tmp/w/wire.sock"}
+
+
+def test_an_openclaw_of_the_system_is_where_it_was(tmp_path: Path) -> None:
+    found = OpenClaw(program=Path("/usr/bin/true"), version="2026.9.6")
+    sandbox = HomeSandbox(openclaw=found, base={"PATH": "/usr/bin"}, network=Network.NONE)
+
+    spec = _entered(tmp_path, sandbox)
+
+    assert spec.argv[0] == "/usr/bin/true"

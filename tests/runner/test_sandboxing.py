@@ -1,0 +1,95 @@
+"""Whether trials are sandboxed, and what they reach: as asked, as possible, and said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from pinchbench.config import RunConfig
+from pinchbench.defaults import Isolation, Network, Sandbox
+from pinchbench.errors import ConfigError
+from pinchbench.runner import sandboxing
+from pinchbench.runner.sandboxing import choose_sandboxing
+from pinchbench.sandbox.levels import Support
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.runner.model_wire import ModelWire
+
+pytestmark = pytest.mark.anyio
+
+
+class _Wire:
+    """What is asked of a wire here."""
+
+    def __init__(self, *, is_native: bool) -> None:
+        self.is_native = is_native
+
+
+OWN = cast("ModelWire", _Wire(is_native=False))
+NATIVE = cast("ModelWire", _Wire(is_native=True))
+
+
+@pytest.fixture(autouse=True)
+def _supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", Support)
+
+
+def _config(
+    *,
+    sandbox: Sandbox = Sandbox.AUTO,
+    network: Network = Network.AUTO,
+    isolation: Isolation = Isolation.PRIVATE,
+    allow: tuple[str, ...] = (),
+) -> RunConfig:
+    return RunConfig(model="demo/oracle", isolation=isolation, sandbox=sandbox, network=network, sandbox_allow=allow)
+
+
+@pytest.mark.parametrize(
+    ("wire", "asked", "network"),
+    [
+        (OWN, Network.AUTO, Network.MODEL),
+        (NATIVE, Network.AUTO, Network.OPEN),
+        (None, Network.AUTO, Network.OPEN),
+        (OWN, Network.OPEN, Network.OPEN),
+    ],
+)
+async def test_the_model_alone_is_reached_where_the_wire_leads_to_it(
+    wire: ModelWire | None, asked: Network, network: Network
+) -> None:
+    assert (await choose_sandboxing(_config(network=asked), wire)).network is network
+
+
+@pytest.mark.parametrize("wire", [NATIVE, None])
+async def test_the_model_alone_is_refused_where_nothing_leads_to_it(wire: ModelWire | None) -> None:
+    with pytest.raises(ConfigError, match="--network open"):
+        await choose_sandboxing(_config(network=Network.MODEL), wire)
+
+
+async def test_a_gateway_has_no_sandbox_and_the_user_is_told() -> None:
+    chosen = await choose_sandboxing(_config(isolation=Isolation.GATEWAY), OWN)
+
+    assert chosen.network is None
+    assert "--isolation private has one" in chosen.why
+    with pytest.raises(ConfigError, match="--sandbox namespaces is not possible: --isolation gateway"):
+        await choose_sandboxing(_config(isolation=Isolation.GATEWAY, sandbox=Sandbox.NAMESPACES), OWN)
+
+
+async def test_a_machine_without_namespaces_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(namespaces_refused="The kernel refused it."))
+
+    chosen = await choose_sandboxing(_config(), OWN)
+
+    assert (chosen.network, "The kernel refused it." in chosen.why) == (None, True)
+    with pytest.raises(ConfigError, match="The kernel refused it"):
+        await choose_sandboxing(_config(sandbox=Sandbox.NAMESPACES), OWN)
+
+
+async def test_what_the_user_allows_is_seen_too(tmp_path: Path) -> None:
+    chosen = await choose_sandboxing(_config(allow=(f"{tmp_path}:rw",)), OWN)
+
+    assert [(one.source, one.writable) for one in chosen.allowed] == [(str(tmp_path), True)]
+    with pytest.raises(ConfigError, match="does not exist"):
+        await choose_sandboxing(_config(allow=("/nowhere/at/all",)), OWN)
