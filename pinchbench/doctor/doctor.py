@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from pinchbench.doctor.openclaw import Release
 
+SANDBOX_LIMIT_S = 45.0  # two short-lived processes, each of which has 20 s
 LOOK_LIMIT_S = 10.0  # for one check of the machine: a dead network mount answers never
 OPENCLAW_LIMIT_S = 60.0  # `openclaw --version` takes up to 9 CPU-seconds
 CALL_MARGIN_S = 60.0  # for the home of a call and its removal, beside the call itself
@@ -144,6 +145,7 @@ class _Doctor:
         config = self._config
         looks: list[tuple[str, _Check, float]] = [
             ("platform", _look(machine.find_platform), LOOK_LIMIT_S),
+            ("sandbox", _look(machine.find_sandbox), SANDBOX_LIMIT_S),
             ("OpenClaw", self._openclaw, OPENCLAW_LIMIT_S),
             ("model name", self._model_names, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
             ("key", self._model_key, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),

@@ -24,6 +24,8 @@ from pinchbench.process.disk import MIN_FREE_BYTES, MIN_FREE_INODES
 from pinchbench.process.memory import available_bytes
 from pinchbench.process.supervise import contain_level
 from pinchbench.runner.provenance import timezone_name
+from pinchbench.sandbox.levels import Level as SandboxLevel
+from pinchbench.sandbox.levels import find_support
 
 MIB = 1024**2
 # What a slot has on the disk at once: a home of some MiB (measured on 2026.9.6), and a workspace with what commands
@@ -63,6 +65,23 @@ def of_platform(*, python: str, system: str, level: str) -> Finding:
         f"clears its"
         " environment and leaves its session can outlive its trial.",
         do="For runs that have to be watertight, use Linux, in a virtual machine or a container.",
+    )
+
+
+def find_sandbox() -> Finding:
+    """Whether trials can have namespaces of their own."""
+    return of_sandbox(find_support().reason(SandboxLevel.NAMESPACES))
+
+
+def of_sandbox(refused: str) -> Finding:
+    """Say whether trials are sandboxed; `refused` is why not, as a sentence, or empty."""
+    if not refused:
+        return Finding(subject="sandbox", said="Trials in private homes have namespaces of their own.")
+    return Finding(
+        subject="sandbox",
+        level=Level.NOTE,
+        said=f"Trials have no namespaces of their own: {refused} Agents run as you.",
+        do="Allow unprivileged user namespaces, or use a machine or an account that you can spare.",
     )
 
 

@@ -18,6 +18,7 @@ from pinchbench.doctor.machine import (
     of_memory,
     of_platform,
     of_room,
+    of_sandbox,
     read_container,
     read_room,
 )
@@ -38,6 +39,16 @@ def test_where_there_is_no_guardian_it_is_said_what_can_escape() -> None:
 
     assert found.level is Level.NOTE
     assert "can outlive its trial" in found.said
+    assert found.do
+
+
+def test_a_machine_without_namespaces_is_noted_with_the_reason() -> None:
+    assert of_sandbox("").level is Level.OK
+
+    found = of_sandbox("The kernel refused it.")
+
+    assert found.level is Level.NOTE
+    assert "The kernel refused it. Agents run as you." in found.said
     assert found.do
 
 

@@ -1,0 +1,91 @@
+"""Whole runs on real OpenClaw in namespaces: the same scores and conversations, and nothing else in reach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from pinchbench.config import ReplayConfig
+from pinchbench.defaults import Network, Sandbox
+from pinchbench.results.evidence import Evidence
+from pinchbench.runner.replay import replay
+from pinchbench.wire.facts import facts_of
+from pinchbench.wire.recording import read_recording
+from real_openclaw import TaskFile, write_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.results.finished_run import Result
+
+pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+
+LOOK = (
+    "pwd; env; ls -a / /tmp; cat /etc/passwd; ps ax; ls /proc | grep -c '^[0-9]';"
+    " (exec 3<>/dev/tcp/127.0.0.1/22) 2>&1; getent hosts example.org; echo looked"
+)
+SECRET = "the expected answer is 42"
+
+
+def _tasks(secret: Path) -> list[TaskFile]:
+    reach = f"cat {secret} 2>&1; ls {secret.parent} 2>&1; echo tried"
+    return [
+        TaskFile(
+            task_id="task_writes",
+            turns=[("Write a.txt.", [("write", {"path": "a.txt", "content": "a\n"})], "Written.")],
+        ),
+        TaskFile(
+            task_id="task_looks_around",
+            turns=[("Look.", [("exec", {"command": f"bash -c '{LOOK}'"}), ("exec", {"command": reach})], "Looked.")],
+        ),
+    ]
+
+
+def _said(result: Result) -> dict[str, str]:
+    """Return all that the model was told in each trial."""
+    told = {}
+    for outcome in result.outcomes:
+        recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
+        last = max(recording.exchanges, key=lambda one: one.number)
+        conversation = facts_of(last).request.conversation
+        told[str(outcome.key)] = "\n".join([conversation.system, *(one.text for one in conversation.messages)])
+    return told
+
+
+async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
+    openclaw: OpenClaw, tmp_path: Path
+) -> None:
+    secret = tmp_path / "answers" / "expected.txt"
+    secret.parent.mkdir()
+    secret.write_text(SECRET, encoding="utf-8")
+    config = RunConfig(
+        model="demo/oracle",
+        tasks_dir=write_suite(tmp_path / "suite", _tasks(secret)),
+        openclaw=openclaw.version,
+        isolation=Isolation.PRIVATE,
+        sandbox=Sandbox.NAMESPACES,
+        concurrency=2,
+        output_dir=tmp_path / "results",
+        run_root=tmp_path / "runs",
+    )
+
+    inside = await run_benchmark(config)
+    outside = await run_benchmark(replace(config, sandbox=Sandbox.NONE, network=Network.AUTO))
+    again = await replay(ReplayConfig(run=str(inside.folder), settings={"concurrency": 2}))
+
+    for result in (inside, outside, again):
+        assert [one.reason for one in result.outcomes] == [Reason.COMPLETED] * 2, result.outcomes
+    assert {one.level for one in inside.outcomes} == {"namespaces"}
+    assert {one.level for one in outside.outcomes} == {"guardian"}
+    seen, unboxed = _said(inside)["task_looks_around"], _said(outside)["task_looks_around"]
+    assert SECRET in unboxed  # the attack works where nothing prevents it
+    assert "tried" in seen
+    assert SECRET not in seen
+    for word in ("pinchbench", "task_looks_around", str(tmp_path).rpartition("/")[2]):
+        assert word in unboxed.lower()
+        assert word not in seen.replace(str(secret), "").replace(str(secret.parent), "").lower(), word
+    assert [(one.replay.divergences, one.replay.live) for one in again.outcomes if one.replay] == [(0, 0)] * 2
