@@ -205,6 +205,7 @@ class RunConfig:
         max_hours: how long the run may take this time; None for no limit.
         wire: whether requests to the model go through the wire, which records them, where that does not change them.
         max_requests: how many of them may be in flight at once, 1 to 1000; None for no limit. Needs the wire.
+        wire_retries: how often the wire asks again, before the first byte of a reply, when the provider fails, 0 to 20.
         replay: the run whose recorded replies are served; None to ask the model.
         sandbox: what separates the processes of each trial from everything else; with private homes.
         network: what a sandboxed trial can connect to.
@@ -249,6 +250,7 @@ class RunConfig:
     max_hours: float | None = None
     wire: bool = True
     max_requests: int | None = None
+    wire_retries: int = 0
     replay: ReplaySettings | None = None
     sandbox: Sandbox = Sandbox.AUTO
     network: Network = Network.AUTO
@@ -306,6 +308,9 @@ class RunConfig:
             )
 
     def _check_wire(self) -> None:
+        _between("--wire-retries", self.wire_retries, 0, MAX_INFRA_RETRIES)
+        if self.wire_retries and not self.wire:
+            raise ConfigError("--wire-retries needs the wire, which --no-wire turns off.")
         if self.max_requests is not None:
             _between("--max-requests", self.max_requests, 1, MAX_REQUESTS)
             if not self.wire:

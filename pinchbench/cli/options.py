@@ -36,6 +36,15 @@ MAX_REQUESTS = option(
     metavar="N",
     help="Requests to the model at once; fewer while it answers 429.",
 )
+WIRE_RETRIES = option(
+    "--wire-retries",
+    type=click.IntRange(0, defaults.MAX_INFRA_RETRIES),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="How often the wire repeats a call that failed with 429, 5xx or no reply; OpenClaw's own retries change the"
+    " prompt.",
+)
 NO_REPORT = option("--no-report", is_flag=True, help="Write no report.html at the end.")
 
 WITH_NOTES = option("--with-notes", is_flag=True, help="Send the graders' notes to the leaderboard too, as far "

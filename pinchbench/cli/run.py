@@ -17,6 +17,7 @@ from pinchbench.cli.options import (
     NO_REPORT,
     NO_WIRE,
     TASKS_DIR,
+    WIRE_RETRIES,
     WITH_NOTES,
     judge_options,
     option,
@@ -92,6 +93,7 @@ SECTIONS = {
         " writable with :rw. May be repeated.")  # fmt: skip
 @NO_WIRE
 @MAX_REQUESTS
+@WIRE_RETRIES
 @NO_REPORT
 @WITH_NOTES
 @option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")

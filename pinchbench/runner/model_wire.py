@@ -20,7 +20,7 @@ from pinchbench.runner.native_provider import NativeProvider, native_env, native
 from pinchbench.runner.recordings import recordings_of
 from pinchbench.runner.trial_meter import TrialMeter
 from pinchbench.wire.client import new_token, run_wire
-from pinchbench.wire.messages import Configure, PaceChanged, Provider, ReplaySource
+from pinchbench.wire.messages import Configure, PaceChanged, Provider, ReplaySource, RetrySettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pinchbench.model import TrialKey, Usage
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.wire.client import TrialWire, Wire
-    from pinchbench.wire.messages import WireEvent
+    from pinchbench.wire.messages import ExchangeEnded, WireEvent
 
 NOBODY = "http://127.0.0.1/v1"  # of a replay in which no model is asked
 NO_RECORDINGS: Mapping[TrialKey, Path] = MappingProxyType({})
@@ -116,15 +116,16 @@ class ModelWire:
         workspace: Path,
         is_gateway: bool,
         used: Callable[[Usage], None] = lambda _: None,
+        failed: Callable[[ExchangeEnded], None] = lambda _: None,
     ) -> AsyncGenerator[tuple[TrialWire, TrialMeter]]:
         """Let a trial's requests pass inside the block, and record them; see `Wire.lease`.
 
-        `used` is called with what the trial has used so far, if the run has a budget.
+        `used` is called with what the trial has used so far, if the run has a budget, and `failed` with failed calls.
         """
         lease = partial(self._wire.lease, trial=str(trial), path=recording, replay=self._source(trial))
         mark = f"{workspace.parent.name}/{workspace.name}"  # OpenClaw may write the folders above in another way
         token, shared = (new_token(), self._token(None)) if is_gateway else (self._token(slot), "")
-        meter = self.meters[str(trial)] = TrialMeter(used)
+        meter = self.meters[str(trial)] = TrialMeter(used, failed)
         try:
             async with lease(token, shared=shared, mark=mark if shared else "") as leased:
                 yield leased, meter
@@ -198,7 +199,12 @@ async def open_wire(
     # Its own short path, because a Unix socket's is limited to about 100 bytes.
     with tempfile.TemporaryDirectory(prefix="wire-") as folder:
         has_budget = config.max_cost is not None or config.max_tokens is not None
-        configure = Configure(providers=(provider,), folder=folder, reports_usage=has_budget)
+        configure = Configure(
+            providers=(provider,),
+            folder=folder,
+            retries=RetrySettings(times=config.wire_retries),
+            reports_usage=has_budget,
+        )
         async with run_wire(configure, observe=observe) as wire:
             model_wire = ModelWire(
                 wire, name, puts_key=bool(provider.key), replay=config.replay, recordings=recordings, meters=meters

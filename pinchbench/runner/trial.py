@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.model_wire import ModelWire
     from pinchbench.runner.run_redaction import Redactor
+    from pinchbench.wire.messages import ExchangeEnded
 
 MAX_NOTE = 4000  # characters of a note in the journal
 FINISH_LIMIT_S = 60.0  # half a gigabyte on a busy machine
@@ -44,7 +45,7 @@ class TrialPlace:
     """Where a trial happens: its slot, its agent, its folders, and who hears of it.
 
     `redactor` keeps keys out of the evidence; the outcome is told as it is. `used` is called with what the wire has
-    seen the trial use so far.
+    seen the trial use so far, `failed` with each call that it has seen fail.
     """
 
     slot: int
@@ -58,6 +59,7 @@ class TrialPlace:
     before_turn: Callable[[int], Awaitable[None]] | None = None
     wire: ModelWire | None = None
     used: Callable[[Usage], None] = lambda _: None
+    failed: Callable[[ExchangeEnded], None] = lambda _: None
     is_gateway: bool = False
 
 
@@ -185,6 +187,7 @@ async def _recorded(
         workspace=workspace,
         is_gateway=place.is_gateway,
         used=place.used,
+        failed=place.failed,
     )
     async with lease as (recorded, meter):
 

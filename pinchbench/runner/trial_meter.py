@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from anyio import current_time
 
 from pinchbench.model import Usage
+from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.messages import CallUsed, ExchangeEnded, Held, PaceChanged
 
 if TYPE_CHECKING:
@@ -15,12 +16,22 @@ if TYPE_CHECKING:
     from pinchbench.wire.messages import WireEvent
 
 
+BAD_REQUEST = 400
+UNFINISHED = frozenset({ExchangeEnd.CUT, ExchangeEnd.NOT_REACHED})
+
+
 class TrialMeter:
     """Sums up the usage of a running trial, and the time in which it waited for nothing but the wire's queue."""
 
-    def __init__(self, used: Callable[[Usage], None]) -> None:
-        """Start with nothing; `used` is called with the usage so far whenever it grows."""
+    def __init__(self, used: Callable[[Usage], None], failed: Callable[[ExchangeEnded], None] = lambda _: None) -> None:
+        """Start with nothing.
+
+        Args:
+            used: Called with the usage so far whenever it grows.
+            failed: Called with each call without a complete reply, which OpenClaw may hide by asking again.
+        """
         self._used = used
+        self._failed = failed
         self._usage = Usage()
         self._held_s = 0.0
         self._held_since: float | None = None
@@ -39,7 +50,10 @@ class TrialMeter:
                 self._held_since = current_time()
             case Held():
                 self._held_s, self._held_since = self.held_s(), None
-            case ExchangeEnded() | PaceChanged():
+            case ExchangeEnded():
+                if event.status >= BAD_REQUEST or event.end in UNFINISHED:
+                    self._failed(event)
+            case PaceChanged():
                 pass
             case _:
                 assert_never(event)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pinchbench.runner.control import RunControl
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.set_up import Ready
+    from pinchbench.wire.messages import ExchangeEnded
 
 
 class Worker:
@@ -95,6 +96,7 @@ class Worker:
             before_turn=partial(self._play, key) if self._scripted is not None else None,
             wire=self._wire,
             used=bill.wired,
+            failed=partial(self._tell_failed, key),
             is_gateway=self._config.isolation is Isolation.GATEWAY,
         )
         hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))
@@ -130,6 +132,10 @@ class Worker:
             rate_limited=partial(self._control.limited, attempt),
             retrying=retrying,
         )
+
+    def _tell_failed(self, key: TrialKey, call: ExchangeEnded) -> None:
+        status = f"was answered with {call.status}" if call.status else "got no reply"
+        self._emit(TrialWaits(slot=self._slot, key=key, text=f"model call {call.number} {status}", next_s=0.0))
 
     async def _play(self, key: TrialKey, turn: int) -> None:
         assert self._scripted is not None  # noqa: S101 - only called for scripted models

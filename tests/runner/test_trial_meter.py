@@ -7,7 +7,7 @@ from anyio import sleep
 
 from pinchbench.model import Usage
 from pinchbench.runner.trial_meter import TrialMeter
-from pinchbench.wire.messages import CallUsed, Held
+from pinchbench.wire.messages import CallUsed, ExchangeEnded, Held
 
 pytestmark = pytest.mark.anyio
 
@@ -45,3 +45,27 @@ async def test_held_time_is_summed_up_and_goes_on_while_it_is_held() -> None:
     await sleep(100)
 
     assert [while_held, meter.held_s()] == pytest.approx([5, 6])
+
+
+async def test_calls_without_a_complete_reply_are_told() -> None:
+    failed: list[int] = []
+    meter = TrialMeter(lambda _: None, lambda call: failed.append(call.number))
+
+    for number, (status, end) in enumerate([(200, "complete"), (429, "complete"), (200, "cut"), (0, "not_reached")]):
+        meter.take(_ended(number, status, end))
+
+    assert failed == [1, 2, 3]
+
+
+def _ended(number: int, status: int, end: str) -> ExchangeEnded:
+    return ExchangeEnded(
+        trial="t",
+        number=number,
+        provider="p",
+        turn=0,
+        status=status,
+        end=end,
+        queued_s=0.0,
+        first_chunk_s=None,
+        ended_s=1.0,
+    )
