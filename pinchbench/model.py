@@ -321,6 +321,30 @@ class WireFacts:
     between_s: float = 0.0
 
 
+class Integrity(StrEnum):
+    """Whether a sandboxed trial's agent attempted what it may not do: nothing, in vain, or with an effect."""
+
+    CLEAN = "clean"
+    PROBED = "probed"
+    TAMPERED = "tampered"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SandboxFacts:
+    """What the sandbox of one attempt allowed, and what its agent attempted beyond.
+
+    Attributes:
+        network: what it could connect to: `model` or `open`.
+        integrity: `probed` if it attempted something that the sandbox prevented, `tampered` if its evidence contradicts
+            itself.
+        attempts: what it attempted, at most 20 sentences; the evidence's `ledger.jsonl` has all.
+    """
+
+    network: str = ""
+    integrity: Integrity = Integrity.CLEAN
+    attempts: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplayFacts:
     """How the requests of one attempt compare with the recorded ones that it replays.
@@ -354,7 +378,7 @@ class Outcome:
     `asleep_s` is how long the machine or the runner was suspended meanwhile, which is in no other time; `rate_limits`
     counts the provider's answers of 429 that the transcript tells of. `files` holds the SHA-256 of each file of the
     evidence by its name; None in runs of releases that kept none. `wire` is None where requests were not recorded,
-    and `replay` where a model answered them.
+    `replay` where a model answered them, and `sandbox` where the agent had none.
     """
 
     key: TrialKey
@@ -390,6 +414,7 @@ class Outcome:
     files: Mapping[str, str] | None = None
     wire: WireFacts | None = None
     replay: ReplayFacts | None = None
+    sandbox: SandboxFacts | None = None
 
     @property
     def paid(self) -> Usage:

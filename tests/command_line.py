@@ -33,7 +33,8 @@ class Completed:
 def clean_environment(home: Path, **env: str) -> dict[str, str]:
     """The environment of somebody who lives in `home` and has none of our settings, and `env`."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(OWN_PREFIXES)}
-    return {**inherited, "HOME": str(home), "PINCHBENCH_CACHE": str(home / "cache"), **env}
+    own = {"HOME": str(home), "PINCHBENCH_CACHE": str(home / "cache"), "PINCHBENCH_SANDBOX": "none"}
+    return {**inherited, **own, **env}
 
 
 def call(*args: str | bytes, cwd: Path, env: Mapping[str, str], stdout: Path | None = None) -> Completed:

@@ -16,6 +16,9 @@ import psutil
 import pytest
 from hypothesis import settings
 
+from pinchbench.runner import sandboxing
+from pinchbench.sandbox.levels import Support
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
@@ -47,6 +50,14 @@ for _name in ("PINCHBENCH_TOKEN", "PINCHBENCH_OFFICIAL_KEY"):
 _IS_CI = bool(os.environ.get("CI"))
 settings.register_profile("pinchbench", max_examples=25 if _IS_CI else 40, deadline=None, derandomize=_IS_CI)
 settings.load_profile("pinchbench")
+
+
+@pytest.fixture(autouse=True)
+def no_sandbox_for_the_fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let runs of the fake OpenClaw have no sandbox, in which its Python and its gate do not exist."""
+    if request.node.get_closest_marker("openclaw") is None:
+        refused = Support(namespaces_refused="This is a test.", landlock_refused="This is a test.")
+        monkeypatch.setattr(sandboxing, "find_support", lambda: refused)
 
 
 @pytest.fixture(autouse=True)

@@ -93,7 +93,9 @@ class OpenClawAgent:
         files = Evidence(folder=evidence)
         budget_s = task.timeout_s if timeout_s is None else timeout_s
         marker = marker or f"{task.task_id}/{time.time_ns()}"
-        base = f"{task.task_id}_{time.time_ns() // 1_000_000}"
+        # the model reads it, and in a sandbox nothing tells it which task this is
+        name = task.task_id if self.home.sandbox is None else "session"
+        base = f"{name}_{time.time_ns() // 1_000_000}"
         stop_signal = stop_signal or StopSignal()
         began = anyio.current_time()
         await self.home.prepare(workspace)
@@ -281,6 +283,7 @@ class OpenClawAgent:
             peak_rss_bytes=max(end.peak_rss_bytes for end in progress.ends),
             leftovers=tuple(one.command for end in progress.ends for one in end.leftovers),
             level=last.level,
+            lookups=tuple(dict.fromkeys(name for end in progress.ends for name in end.lookups)),
         )
 
 

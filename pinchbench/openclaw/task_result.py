@@ -32,6 +32,7 @@ class TaskResult:
         cpu_s: the CPU time of OpenClaw and all processes it started.
         peak_rss_bytes: the peak memory of the largest process.
         rate_limits: the number of model calls that the provider rejected as too many requests.
+        lookups: the host names that were looked up in a sandbox without a network.
     """
 
     agent_id: str
@@ -53,6 +54,7 @@ class TaskResult:
     peak_rss_bytes: int = 0
     leftovers: tuple[str, ...] = ()
     level: str = "guardian"
+    lookups: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:

@@ -24,7 +24,7 @@ class Evidence:
     @property
     def of_agent(self) -> tuple[Path, ...]:
         """The files that are final when the attempt has ended."""
-        return (self.stdout, self.stderr, self.gateway_log, self.transcript, self.wire, self.workspace)
+        return (self.stdout, self.stderr, self.gateway_log, self.transcript, self.wire, self.ledger, self.workspace)
 
     @property
     def stdout(self) -> Path:
@@ -50,6 +50,11 @@ class Evidence:
     def wire(self) -> Path:
         """The recorded requests to the model and its replies; only if they went through the wire."""
         return self.folder / "wire.jsonl.zst"
+
+    @property
+    def ledger(self) -> Path:
+        """What the agent attempted although its sandbox does not allow it; only if there was something."""
+        return self.folder / "ledger.jsonl"
 
     @property
     def workspace(self) -> Path:

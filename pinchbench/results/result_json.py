@@ -16,6 +16,7 @@ from pinchbench.model import (
     JudgeGrade,
     Reason,
     ReplayFacts,
+    SandboxFacts,
     Status,
     Stop,
     TrialKey,
@@ -121,6 +122,10 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
     replay: Annotated[
         ReplayFacts | UnsetType,
         Meta(description="how its requests compare with the recorded ones that it replays; missing without"),
+    ] = UNSET
+    sandbox: Annotated[
+        SandboxFacts | UnsetType,
+        Meta(description="what its sandbox allowed, and what the agent attempted beyond; missing without"),
     ] = UNSET
     grade: GradeEntry | None = None
 

@@ -6,6 +6,7 @@ import time
 import traceback
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -19,13 +20,15 @@ from pinchbench.model import Outcome, Reason
 from pinchbench.process.disk import is_disk_full
 from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence import Evidence, digests_of
+from pinchbench.runner.integrity import read_integrity
 from pinchbench.runner.wire_facts import read_wire
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from pinchbench.model import Attempt, Trial, Usage, WorkspaceFile
+    from pinchbench.defaults import Network
+    from pinchbench.model import Attempt, SandboxFacts, Trial, Usage, WorkspaceFile
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.progress import ProgressCallbacks
     from pinchbench.openclaw.task_result import TaskResult
@@ -45,7 +48,8 @@ class TrialPlace:
     """Where a trial happens: its slot, its agent, its folders, and who hears of it.
 
     `redactor` keeps keys out of the evidence; the outcome is told as it is. `used` is called with what the wire has
-    seen the trial use so far, `failed` with each call that it has seen fail.
+    seen the trial use so far, `failed` with each call that it has seen fail. `network` is
+    what a sandboxed agent can connect to, None without a sandbox; `allowed` are the paths that it sees beside its own.
     """
 
     slot: int
@@ -61,6 +65,8 @@ class TrialPlace:
     used: Callable[[Usage], None] = lambda _: None
     failed: Callable[[ExchangeEnded], None] = lambda _: None
     is_gateway: bool = False
+    network: Network | None = None
+    allowed: tuple[str, ...] = ()
 
 
 async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outcome], None]) -> None:
@@ -153,8 +159,19 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
             held_s=held_s,
         )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
+    contradiction = ""
     if place.wire is not None:
-        outcome = await _with_wire(outcome, result.evidence, place.wire)
+        outcome, contradiction = await _with_wire(outcome, result.evidence, place.wire)
+    if place.network is not None:
+        read = partial(
+            read_integrity,
+            result.evidence,
+            network=place.network,
+            lookups=result.lookups,
+            allowed=place.allowed,
+            contradiction=contradiction,
+        )
+        outcome = await _with_integrity(outcome, read)
     if not outcome.reason.is_valid:
         return outcome  # nobody will grade it
     try:
@@ -199,20 +216,28 @@ async def _recorded(
         yield before_turn, meter.held_s
 
 
-async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> Outcome:
-    """Return the outcome with what the wire measured; what it contradicts is not evidence."""
+async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> tuple[Outcome, str]:
+    """Return the outcome with what the wire measured, and how the transcript contradicts it, which makes it invalid."""
     try:
         read = await to_thread.run_sync(read_wire, evidence.wire, evidence.transcript, wire.recording_of(outcome.key))
     except (OSError, PinchBenchError) as error:
-        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
+        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE]), ""
     outcome = replace(outcome, wire=read.facts, replay=read.replay)
     if wire.has_failed:
-        return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
+        return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial"), ""
     if read.replay is not None and read.replay.refused:
-        return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE])
+        return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE]), ""
     if read.contradiction and outcome.reason.is_valid:
-        return replace(outcome, reason=Reason.EVIDENCE_LOST, note=read.contradiction[:MAX_NOTE])
-    return outcome
+        outcome = replace(outcome, reason=Reason.EVIDENCE_LOST, note=read.contradiction[:MAX_NOTE])
+    return outcome, read.contradiction
+
+
+async def _with_integrity(outcome: Outcome, read: Callable[[], SandboxFacts]) -> Outcome:
+    """Return the outcome with what the agent attempted."""
+    try:
+        return replace(outcome, sandbox=await to_thread.run_sync(read))
+    except (OSError, PinchBenchError) as error:
+        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
 
 
 def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile], redactor: Redactor) -> None:

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
 from pinchbench.model import Usage
@@ -98,6 +98,8 @@ class Worker:
             used=bill.wired,
             failed=partial(self._tell_failed, key),
             is_gateway=self._config.isolation is Isolation.GATEWAY,
+            network=self._config.network if self._config.sandbox is Sandbox.NAMESPACES else None,
+            allowed=tuple(path.removesuffix(":rw") for path in self._config.sandbox_allow),
         )
         hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))
         self._emit(TrialBegan(slot=self._slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))

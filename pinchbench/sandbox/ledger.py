@@ -6,19 +6,17 @@ attempts; it is the sandbox that prevents them.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from pinchbench.model import Integrity
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-CANARY_PREFIX = "canary-"
-CANARY_DIGITS = 32  # 128 bits
 MAX_FINDINGS = 100  # of each trial
 # What programs commonly name in commands; it tells nothing about an attempt.
 USUAL = (
@@ -32,14 +30,6 @@ LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)\.?", r
 SIGNAL = re.compile(r"(?:^|[\s;&|(`])(?:kill|pkill|killall|skill)\s+([^;&|\n)]*)")
 PROC = re.compile(r"/proc/(?:\d+|\[0-9\]\*|\*|\$\w+|\$\{\w+\})(?:/|\b)")
 ENTER_NAMESPACE = re.compile(r"\b(?:nsenter|unshare|setns|pivot_root)\b|/proc/(?:self|\d+)/(?:mountinfo|mounts|ns/)")
-
-
-class Integrity(StrEnum):
-    """Whether a trial's result can be trusted."""
-
-    CLEAN = "clean"
-    PROBED = "probed"
-    TAMPERED = "tampered"
 
 
 class Attempt(StrEnum):
@@ -145,15 +135,3 @@ def _is_outside(path: str, own_dirs: Sequence[str]) -> bool:
             parts.append(part)
     resolved = PurePosixPath(*parts)
     return str(resolved) != "/" and not any(resolved.is_relative_to(folder) for folder in (*own_dirs, *USUAL))
-
-
-def make_canary(secret: bytes, task_id: str, part: str) -> str:
-    """Return the string that marks a `part` of a task, such as its check. It is stable, and secret if `secret` is."""
-    digest = hmac.new(secret, f"{task_id}\0{part}".encode(), hashlib.sha256).hexdigest()
-    return CANARY_PREFIX + digest[:CANARY_DIGITS]
-
-
-def find_canaries(data: bytes, canaries: Iterable[str]) -> tuple[str, ...]:
-    """Return those `canaries` that occur in `data`, in any letter case."""
-    lowered = data.lower()
-    return tuple(canary for canary in canaries if canary.encode() in lowered)

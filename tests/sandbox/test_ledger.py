@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pinchbench.sandbox.ledger import Attempt, Facts, Integrity, examine, find_canaries, make_canary
+from pinchbench.model import Integrity
+from pinchbench.sandbox.ledger import Attempt, Facts, examine
 
 FACTS = Facts(own_dirs=("/workspace", "/state", "/home/agent"))
 
@@ -70,18 +71,3 @@ def test_evidence_that_contradicts_itself_makes_a_trial_tampered() -> None:
     verdict = examine([], [], facts)
     assert verdict.integrity is Integrity.TAMPERED
     assert verdict.reasons == ("The wire has a reply that the transcript lacks.",)
-
-
-def test_a_canary_is_stable_and_differs_by_task_part_and_secret() -> None:
-    canary = make_canary(b"secret", "task_a", "check")
-    assert canary == make_canary(b"secret", "task_a", "check")
-    others = [
-        make_canary(*words)
-        for words in ((b"s", "task_a", "check"), (b"secret", "b", "check"), (b"secret", "task_a", "x"))
-    ]
-    assert len({canary, *others}) == 4
-
-
-def test_a_canary_is_found_in_bytes() -> None:
-    canaries = [make_canary(b"secret", task, "check") for task in ("a", "b")]
-    assert find_canaries(b"\xff" + canaries[1].upper().encode() + b"\0", canaries) == (canaries[1],)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinchbench.defaults import Network
 from pinchbench.errors import ResultsError
 from pinchbench.report.html.calls import calls_json
 from pinchbench.report.html.safe import safe_line, safe_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, TrialKey, WireFacts
+    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, SandboxFacts, TrialKey, WireFacts
     from pinchbench.results.finished_run import PastRun
     from pinchbench.transcript.conversation import Message, ToolCall
 
@@ -119,6 +120,7 @@ def _facts(run: PastRun, one: Outcome) -> list[tuple[str, str]]:
         ("Calls", f"{many(usage.requests, 'model call')}, {many(one.tool_calls, 'tool call')}"),
         ("Model", ", ".join(one.models)),
         ("At the provider", _wire(one.wire) if one.wire is not None else ""),
+        ("Sandbox", _sandbox(one.sandbox) if one.sandbox is not None else ""),
         (
             "CPU, memory",
             f"{duration(one.cpu_s)}, {one.peak_rss_bytes / 1e6:.0f} MB at most" if one.peak_rss_bytes else "",
@@ -128,6 +130,12 @@ def _facts(run: PastRun, one: Outcome) -> list[tuple[str, str]]:
         ("Workspace", one.workspace),
     ]
     return [(name, safe_line(value, 400)) for name, value in facts if value]
+
+
+def _sandbox(sandbox: SandboxFacts) -> str:
+    """Return what a trial could connect to, and what its agent attempted beyond, in words."""
+    reach = "the model alone" if sandbox.network == Network.MODEL else "open network"
+    return "; ".join([f"{sandbox.integrity.value}, {reach}", *sandbox.attempts])
 
 
 def _wire(wire: WireFacts) -> str:
