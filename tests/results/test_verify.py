@@ -50,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder))
         patch.setenv("PINCHBENCH_CACHE", str(folder / "cache"))
-        _run(patch, "--model", "mock/m1", "--openclaw", str(program), *where)
+        _run(patch, "--model", "mock/m1", "--openclaw", str(program), "--sandbox", "none", *where)
     return folder
 
 
