@@ -66,6 +66,7 @@ def _refusal(level: Level) -> str:
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", str(PROGRAM), level],
+            env={},  # other processes of the user can read it
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,

@@ -20,6 +20,7 @@ from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.replay import Replay
 from scripted_provider import Asked, reply, scripted_provider
 from wire.exchanges import CHAT, cut, exchange, sse
+from wire.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -34,19 +35,6 @@ pytestmark = pytest.mark.anyio
 TOKEN = "slot-token-0123456789"
 NOBODY = "http://127.0.0.1:9"
 LIMIT_S = 20
-
-
-class Kept:
-    """A recorder that keeps exchanges in a list."""
-
-    def __init__(self) -> None:
-        self.exchanges: list[Exchange] = []
-
-    def append(self, one: Exchange) -> None:
-        self.exchanges.append(one)
-
-    def close(self) -> None:
-        pass
 
 
 def asks(*said: str, system: str = "Be brief.", model: str = "m") -> dict[str, object]:

@@ -17,6 +17,7 @@ from pinchbench.wire.messages import Provider, RetrySettings
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.tunnel import Tunnel
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
+from wire.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -31,19 +32,6 @@ KEY = "sk-planted-0123456789abcdef"
 TOKEN = "slot-token-0123456789"
 HOST = "api.provider.example"
 LIMIT_S = 20
-
-
-class Kept:
-    """A recorder that keeps exchanges in a list."""
-
-    def __init__(self) -> None:
-        self.exchanges: list[Exchange] = []
-
-    def append(self, one: Exchange) -> None:
-        self.exchanges.append(one)
-
-    def close(self) -> None:
-        pass
 
 
 class RunningTunnel:
