@@ -83,8 +83,9 @@ class Draft:
         self.omitted_bytes += len(data)
         return False
 
-    def add_chunk(self, data: bytes, *, at_s: float) -> None:
-        """Add a chunk of the reply."""
+    def add_chunk(self, data: bytes) -> None:
+        """Add a chunk of the reply that has just arrived."""
+        at_s = self.elapsed_s
         if self._first_chunk_s is None:
             self._first_chunk_s = at_s
         self._reply_bytes += len(data)

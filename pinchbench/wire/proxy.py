@@ -16,10 +16,11 @@ from anyio import CancelScope, create_memory_object_stream, create_task_group, t
 from pinchbench.wire.draft import Allowance, Draft
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.facts import facts_of
-from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, has_end
+from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound
 from pinchbench.wire.messages import CallUsed, Held, PaceChanged, Released, RetrySettings
 from pinchbench.wire.pacing import Pacer
 from pinchbench.wire.playback import NOT_RECORDED, play
+from pinchbench.wire.reply_body import body_of
 from pinchbench.wire.request_owner import Mark, owner_of
 from pinchbench.wire.request_route import (
     Origin,
@@ -39,7 +40,7 @@ from pinchbench.wire.retries import NOT_REACHED, retry_after_s, retry_delay_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-    from anyio.abc import ByteStream, TaskGroup
+    from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from pinchbench.model import Usage
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from pinchbench.wire.pacing import Pace, Permit
     from pinchbench.wire.playback import Choice, Playback
     from pinchbench.wire.request_route import Header
+    from pinchbench.wire.transport import TransportStream
 
 LOG = logging.getLogger(__name__)
 # A slot has a handful. More would use up the files that the proxy may open, and so fail other trials.
@@ -231,7 +233,7 @@ class Proxy:
         """Whether a running trial has this token, or shares it."""
         return token in self._leases or any(one.shared == token for one in self._leases.values() if one.shared)
 
-    async def serve(self, stream: ByteStream, *, token: str = "", provider: str = "") -> None:
+    async def serve(self, stream: TransportStream, *, token: str = "", provider: str = "") -> None:
         """Answer a client until it, or its provider, closes the connection. Closes it in any case.
 
         With a token, the client believes to speak to the provider itself, and its requests have no address of a slot.
@@ -522,19 +524,14 @@ async def _pass_on(call: _Call, connection: Outbound, response: h11.Response) ->
     headers = end_to_end(response.headers.raw_items())
     draft.status = response.status_code
     draft.reply_headers = recorded_headers(headers, key=call.upstream.provider.key)
-    is_framed = has_end(call.head.method, response)
-    if not is_framed:
+    body = body_of(call.head.method, response)
+    if not body.has_end:
         headers.append((b"Connection", b"close"))
     await client.send(response_head(response.status_code, bytes(response.reason), headers))
     try:
-        while (piece := await connection.receive_piece()) is not None:
-            at_s = draft.elapsed_s
-            if piece.raw:
-                await client.send(piece.raw)
-            if piece.data:
-                draft.add_chunk(piece.data, at_s=at_s)
+        await connection.forward_body(body, client, draft.add_chunk)
     except CutError as error:
         draft.finish(ExchangeEnd.CUT, str(error))
         return False
     draft.finish()
-    return is_framed and call.inbound.keeps_alive
+    return body.has_end and call.inbound.keeps_alive

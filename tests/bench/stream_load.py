@@ -78,14 +78,15 @@ class Client(asyncio.Protocol):
         if b"data: [DONE]" in whole:
             self._transport.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _: Exception | None) -> None:
         self.done.set_result(None)
 
 
 async def serve() -> None:
     """Serve on a free port."""
     server = await asyncio.get_running_loop().create_server(Provider, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
     await server.serve_forever()
 
 
@@ -97,12 +98,12 @@ async def read(url: str, streams: int) -> None:
     async def one() -> Client:
         await asyncio.sleep(random.random() * RAMP_S)
         loop = asyncio.get_running_loop()
-        _, client = await loop.create_connection(lambda: Client(request), place.hostname, place.port)
+        _, client = await loop.create_connection(lambda: Client(request), place.hostname or "", place.port or 80)
         await client.done
         return client
 
     clients = await asyncio.gather(*(one() for _ in range(streams)))
-    print(json.dumps({"late": [one.late_ms for one in clients], "first": [one.first_ms for one in clients]}))
+    json.dump({"late": [one.late_ms for one in clients], "first": [one.first_ms for one in clients]}, sys.stdout)
 
 
 if __name__ == "__main__":
