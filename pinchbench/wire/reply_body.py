@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 WITHOUT_BODY = frozenset({204, 304})
 MAX_LINE_BYTES = 64 * 1024  # of the framing: the size of a chunk and its extensions, or a trailer
-CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
+LINE_END = b"\r\n"
+# The end of the chunk before, the size of the next, and extensions; and any part from the beginning of that.
+CHUNK_START = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
+CHUNK_START_BEGUN = re.compile(rb"\r(?:\n(?:[0-9A-Fa-f]{1,16}[ \t]*(?:;[^\r\n]*)?\r?)?)?")
 
 
 class ReplyBody(ABC):
@@ -67,49 +70,49 @@ class ChunkedBody(ReplyBody):
     """A body in chunks, with trailers after the last."""
 
     def __init__(self) -> None:
-        """Begin before the first chunk."""
+        """Begin before the first chunk, as if another had just ended."""
         super().__init__()
         self._left = 0  # of the data of a chunk
-        self._line = b""  # of the framing, as far as it has arrived
-        self._read_line = self._read_size
+        self._framing = LINE_END  # that has not arrived in full
+        self._is_in_trailers = False
 
     def feed(self, raw: bytes) -> bytes:
         """Return the data of the chunks."""
         data = []
+        if self._framing:
+            raw, self._framing = self._framing + raw, b""
         at = 0
         while at < len(raw) and not self.is_complete:
             if self._left:
                 data.append(raw[at : at + self._left])
-                self._left -= len(data[-1])
                 at += len(data[-1])
-                continue
-            end = raw.find(b"\n", at) + 1 or len(raw)
-            self._line += raw[at:end]
-            at = end
-            if self._line.endswith(b"\n"):
-                self._read_line(self._line)
-                self._line = b""
-            elif len(self._line) > MAX_LINE_BYTES:
-                raise ValueError("a line of the framing is too long")
+                self._left -= len(data[-1])
+            elif self._is_in_trailers:
+                at = self._skip_trailer(raw, at)
+            elif match := CHUNK_START.match(raw, at):
+                at = match.end()
+                self._left = int(match[1], 16)
+                self._is_in_trailers = not self._left
+            else:
+                self._keep(raw[at:])
+                if not CHUNK_START_BEGUN.fullmatch(self._framing):
+                    raise ValueError("where a chunk should begin, there is something else")
+                return b"".join(data)
         self.surplus_bytes += len(raw) - at
         return data[0] if len(data) == 1 else b"".join(data)
 
-    def _read_size(self, line: bytes) -> None:
-        match = CHUNK_SIZE.fullmatch(line)
-        if match is None:
-            raise ValueError("a chunk does not begin with its size")
-        self._left = int(match[1], 16)
-        self._read_line = self._read_end if self._left else self._read_trailer
+    def _skip_trailer(self, raw: bytes, at: int) -> int:
+        end = raw.find(LINE_END, at)
+        if end < 0:
+            self._keep(raw[at:])
+            return len(raw)
+        self.is_complete = end == at
+        return end + len(LINE_END)
 
-    def _read_end(self, line: bytes) -> None:
-        if line != b"\r\n":
-            raise ValueError("a chunk is longer than its size")
-        self._read_line = self._read_size
-
-    def _read_trailer(self, line: bytes) -> None:
-        if not line.endswith(b"\r\n"):
-            raise ValueError("a trailer does not end as a line does")
-        self.is_complete = line == b"\r\n"
+    def _keep(self, framing: bytes) -> None:
+        if len(framing) > MAX_LINE_BYTES:
+            raise ValueError("a line of the framing is too long")
+        self._framing = framing
 
 
 def body_of(method: bytes, response: h11.Response) -> ReplyBody:

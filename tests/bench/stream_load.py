@@ -1,9 +1,10 @@
 """A provider and clients of streams that cost so little that a benchmark measures what is between them.
 
 `stream_load.py provider` prints its port and serves until it is killed: `POST …/COUNT-RATE` is answered with so many
-chunks, each with the time of its sending on the clock that all processes share. `stream_load.py client URL STREAMS`
-reads so many streams at a time, which begin within a second, and prints as JSON how late each chunk arrived and how
-long each first chunk took from the request on, in ms.
+chunks, each with the time of its sending on the clock that all processes share. `stream_load.py relay PORT` passes
+bytes on to that port and back, and does nothing else: what any proxy on asyncio adds at least. `stream_load.py client
+URL STREAMS` reads so many streams at a time, which begin within a second, and prints as JSON how late each chunk
+arrived and how long each first chunk took from the request on, in ms.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ import random
 import re
 import sys
 import time
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BODY = b'{"messages":"' + b"x" * 40_000 + b'"}'  # of the size of OpenClaw's first request
 RAMP_S = 1.0
@@ -53,6 +59,36 @@ class Provider(asyncio.Protocol):
             )
 
 
+class Relay(asyncio.Protocol):
+    """One side of a connection that is passed on."""
+
+    def __init__(self, port: int, other: Relay | None = None) -> None:
+        self._port, self._other = port, other
+        self._early = bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self._other is None:
+            self._connecting = asyncio.ensure_future(self._connect())
+
+    async def _connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        _, other = await loop.create_connection(lambda: Relay(0, self), "127.0.0.1", self._port)
+        other._transport.write(self._early)
+        self._other = other
+
+    def data_received(self, data: bytes) -> None:
+        if self._other is None:
+            self._early += data
+        else:
+            self._other._transport.write(data)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if self._other is not None:
+            self._other._transport.close()
+
+
 class Client(asyncio.Protocol):
     """Reads one stream."""
 
@@ -82,9 +118,9 @@ class Client(asyncio.Protocol):
         self.done.set_result(None)
 
 
-async def serve() -> None:
+async def serve(protocol: Callable[[], asyncio.Protocol]) -> None:
     """Serve on a free port."""
-    server = await asyncio.get_running_loop().create_server(Provider, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()
@@ -107,4 +143,10 @@ async def read(url: str, streams: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve() if sys.argv[1] == "provider" else read(sys.argv[2], int(sys.argv[3])))
+    match sys.argv[1:]:
+        case ["provider"]:
+            asyncio.run(serve(Provider))
+        case ["relay", port]:
+            asyncio.run(serve(partial(Relay, int(port))))
+        case ["client", url, streams]:
+            asyncio.run(read(url, int(streams)))

@@ -1,9 +1,9 @@
 """What the proxy adds to the time of a chunk, with its recording on.
 
 `python tests/bench/wire.py [--seconds 4] [--rounds 3] [--rate 100]` prints, for 1, 16 and 64 streams at a time, how
-long a chunk takes from the provider's `send` to the client, with and without the proxy, in turn; the same for the first
-chunk from the request on; the CPU time of the proxy per chunk, and the size of the recording. Provider, proxy and
-clients are processes of their own; `CPU load` is what provider and clients take of a core, without the proxy.
+much longer a chunk takes from the provider's `send` to the client through the proxy, measured in turn; the same for the
+first chunk from the request on; the CPU time of the proxy per chunk, and the size of the recording. A relay that only
+passes bytes on shows what is the least that asyncio takes on the machine. All are processes of their own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import json
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -24,6 +27,9 @@ import psutil
 from bench.measure import machine, print_table
 from pinchbench.wire.client import new_token, run_wire
 from pinchbench.wire.messages import Configure, Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 STREAMS = (1, 16, 64)
 LOAD = (sys.executable, str(Path(__file__).with_name("stream_load.py")))
@@ -45,48 +51,77 @@ async def measure(base: str, streams: int, options: argparse.Namespace) -> tuple
 
 
 def cpu_s(process: psutil.Process) -> float:
-    """Return what a process has used, and the children that it has waited for."""
+    """Return what a process has used."""
     times = process.cpu_times()
-    return times.user + times.system + times.children_user + times.children_system
+    return times.user + times.system
 
 
-async def compare(options: argparse.Namespace, load: psutil.Process, port: int, folder: Path) -> None:
+@contextmanager
+def load_process(*words: str) -> Generator[tuple[psutil.Process, str]]:
+    """Run a part of the load; yield it and the URL that it serves."""
+    with subprocess.Popen([*LOAD, *words], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            yield psutil.Process(process.pid), f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
+
+
+@dataclass(kw_only=True)
+class Way:
+    """A way from the clients to the provider, and what was measured on it."""
+
+    base: str
+    process: psutil.Process | None
+    late: list[float] = field(default_factory=list)
+    first: list[float] = field(default_factory=list)
+    cpu_s: float = 0.0
+
+    async def measure(self, streams: int, options: argparse.Namespace) -> None:
+        """Add a round."""
+        before_s = cpu_s(self.process) if self.process else 0.0
+        late, first = await measure(self.base, streams, options)
+        self.cpu_s += cpu_s(self.process) - before_s if self.process else 0.0
+        self.late += late
+        self.first += first
+
+
+def added(way: Way, direct: Way) -> list[str]:
+    """Return what a way adds to the direct one, and its CPU time a chunk."""
+    cells = [
+        f"{percentile(mine, share) - percentile(theirs, share):.2f} ({percentile(theirs, share):.2f})"
+        for mine, theirs in ((way.late, direct.late), (way.first, direct.first))
+        for share in (0.5, 0.99)
+    ]
+    return [*cells, f"{way.cpu_s / len(way.late) * 1e6:.0f}"]
+
+
+async def compare(options: argparse.Namespace, folder: Path) -> None:
     """Print the table."""
-    direct = f"http://127.0.0.1:{port}"
-    provider = Provider(id="openai", base_url=direct, key="sk-bench")
-    rows, token, own = [], new_token(), psutil.Process()
-    async with run_wire(Configure(providers=(provider,), folder=str(folder)), observe=lambda _: None) as wire:
-        (proxy,) = [one for one in own.children() if "pinchbench.wire" in one.cmdline()]
-        for streams in options.streams:
-            path = folder / f"{streams}.jsonl.zst"
-            late: dict[str, list[float]] = {"direct": [], "wire": []}
-            first: dict[str, list[float]] = {"direct": [], "wire": []}
-            proxy_s = load_s = 0.0
-            async with wire.lease(token, trial="bench", path=path):
-                for _ in range(options.rounds):
-                    for name, base in (("direct", direct), ("wire", wire.base_url(token, "openai"))):
-                        before = cpu_s(proxy), cpu_s(load) + cpu_s(own)
-                        lates, firsts = await measure(base, streams, options)
-                        late[name] += lates
-                        first[name] += firsts
-                        if name == "wire":
-                            proxy_s += cpu_s(proxy) - before[0]
-                        else:
-                            load_s += cpu_s(load) + cpu_s(own) - before[1]
-            cells = []
-            for values in (late, first):
-                for share in (0.5, 0.99):
-                    a, b = percentile(values["direct"], share), percentile(values["wire"], share)
-                    cells.append(f"{b:.2f} − {a:.2f} = {b - a:.2f}")
-            size = path.stat().st_size / options.rounds / streams
-            chunks = len(late["wire"])
-            load_share = load_s / (options.rounds * options.seconds)
-            rows.append(
-                [str(streams), *cells, f"{proxy_s / chunks * 1e6:.0f}", f"{size / 1000:.1f}", f"{load_share:.0%}"]
-            )
+    rows, token = [], new_token()
+    with load_process("provider") as (_, direct), load_process("relay", direct.rpartition(":")[2]) as (relay, relayed):
+        provider = Provider(id="openai", base_url=direct, key="sk-bench")
+        async with run_wire(Configure(providers=(provider,), folder=str(folder)), observe=lambda _: None) as wire:
+            (proxy,) = [one for one in psutil.Process().children() if "pinchbench.wire" in one.cmdline()]
+            for streams in options.streams:
+                path = folder / f"{streams}.jsonl.zst"
+                ways = {
+                    "direct": Way(base=direct, process=None),
+                    "relay": Way(base=relayed, process=relay),
+                    "wire": Way(base=wire.base_url(token, "openai"), process=proxy),
+                }
+                async with wire.lease(token, trial="bench", path=path):
+                    for _ in range(options.rounds):
+                        for way in ways.values():
+                            await way.measure(streams, options)
+                size = path.stat().st_size / options.rounds / streams
+                rows += [
+                    [str(streams), "relay", *added(ways["relay"], ways["direct"]), ""],
+                    ["", "wire", *added(ways["wire"], ways["direct"]), f"{size / 1000:.1f}"],
+                ]
     print_table(
-        "The wire, ms (wire − direct = added)",
-        ["streams", "chunk p50", "chunk p99", "first p50", "first p99", "CPU µs/chunk", "kB/exchange", "CPU load"],
+        "Added by a bare relay and by the wire, ms (beside what it takes without)",
+        ["streams", "", "chunk p50", "chunk p99", "first p50", "first p99", "CPU µs/chunk", "kB/exchange"],
         rows,
         note=f"{options.rate} chunks/s a stream, {options.seconds:.0f} s, {options.rounds} rounds; {machine()}",
     )
@@ -100,16 +135,8 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=100)
     parser.add_argument("--streams", type=int, nargs="+", default=STREAMS)
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen([*LOAD, "provider"], stdout=subprocess.PIPE) as provider,
-    ):
-        try:
-            assert provider.stdout is not None
-            port = int(provider.stdout.readline())
-            anyio.run(compare, options, psutil.Process(provider.pid), port, Path(folder))
-        finally:
-            provider.kill()
+    with tempfile.TemporaryDirectory() as folder:
+        anyio.run(compare, options, Path(folder))
 
 
 if __name__ == "__main__":

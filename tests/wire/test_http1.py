@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
-import h11
 import pytest
 from anyio import connect_tcp, create_task_group, create_tcp_listener, fail_after
 from anyio.abc import SocketAttribute
@@ -107,19 +106,3 @@ async def test_a_provider_that_refuses_is_not_reached() -> None:
     with fail_after(20), pytest.raises(NotReachedError, match=f"no connection to 127.0.0.1:{port}"):
         async with pool.connection():
             pass
-
-
-@pytest.mark.parametrize(
-    ("method", "status", "headers", "expected"),
-    [
-        (b"GET", 200, [(b"Content-Length", b"3")], True),
-        (b"GET", 200, [(b"Transfer-Encoding", b"chunked")], True),
-        (b"GET", 200, [], False),
-        (b"HEAD", 200, [], True),
-        (b"GET", 204, [], True),
-    ],
-)
-def test_replies_without_length_end_with_their_connection(
-    method: bytes, status: int, headers: list[tuple[bytes, bytes]], *, expected: bool
-) -> None:
-    assert body_of(method, h11.Response(status_code=status, headers=headers)).has_end is expected
