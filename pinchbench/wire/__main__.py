@@ -17,10 +17,10 @@ from pinchbench.wire.server import serve_wire
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.wire.proxy import Recorder
+    from pinchbench.wire.lease import Recorder
 
-# Python's 5 ms would be how long a chunk waits, at each call of the system, while a thread writes a long exchange: 10 to
-# 15 ms in the 99th percentile. Less than this was no better.
+# How long a chunk waits, at each call of the system, while a thread writes a long exchange. With Python's own 5 ms, the
+# 99th percentile of five calls beside such a thread was 10 to 15 ms; less than this was no better.
 SWITCH_INTERVAL_S = 0.0005
 PR_SET_DUMPABLE = 4  # linux/prctl.h
 

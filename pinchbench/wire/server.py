@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from anyio.streams.stapled import MultiListener
 
     from pinchbench.wire.certificates import Authority
-    from pinchbench.wire.proxy import Recorder
+    from pinchbench.wire.lease import Recorder
 
 LOG = logging.getLogger(__name__)
 MESSAGE_BYTES = 16 * 1024 * 1024  # of one line: the configuration with all secrets
