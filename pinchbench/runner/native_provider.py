@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 HTTPS_PORT = 443
+LOGIN = "OAUTH_TOKEN"  # the end of variables whose value is no key: requests with it have another prompt
 LOOPBACK = "127.0.0.1,localhost,::1"
 
 
@@ -33,11 +34,13 @@ class NativeProvider:
     Attributes:
         base_url: where its host is asked, without a path.
         key: its API key.
-        key_names: the variables in which OpenClaw looks for that.
+        key_name: the variable that has it.
+        key_names: all variables in which OpenClaw looks for one.
     """
 
     base_url: str
     key: str
+    key_name: str
     key_names: tuple[str, ...]
 
     @property
@@ -64,15 +67,17 @@ async def native_provider(config: RunConfig) -> NativeProvider | str:
     if parts.scheme != "https" or not parts.hostname or parts.port not in (None, HTTPS_PORT):
         return f"the address at which {name} is asked by HTTPS is not known"
     address = f"https://{parts.hostname}"
-    if config.replay is not None:  # no key is needed
-        return NativeProvider(base_url=address, key="", key_names=names)
-    set_names = [one for one in names if os.environ.get(one, "").strip()]
+    usable = [one for one in names if not one.endswith(LOGIN)]
+    if config.replay is not None and usable:  # no key is needed
+        return NativeProvider(base_url=address, key="", key_name=usable[0], key_names=names)
+    set_names = [one for one in usable if os.environ.get(one, "").strip()]
     places = places_of_key(name, names, env=os.environ, user=user)
-    if len(places) != 1 or len(set_names) != 1 or set_names[0].endswith("OAUTH_TOKEN"):
+    if len(places) != 1 or len(set_names) != 1:
         return f"{name} is not asked with one key of the environment, but with a login, or a key of OpenClaw's choice"
     if has_own_address(user, name):
         return f"your OpenClaw asks {name} at an address of its own"
-    return NativeProvider(base_url=address, key=os.environ[set_names[0]].strip(), key_names=names)
+    key_name = set_names[0]
+    return NativeProvider(base_url=address, key=os.environ[key_name].strip(), key_name=key_name, key_names=names)
 
 
 def native_env(
@@ -92,10 +97,9 @@ def native_env(
         for name, value in env.items()
         if name not in provider.key_names and not (provider.key and provider.key in value)
     }
-    named = next((name for name in provider.key_names if name in env), provider.key_names[-1])
     return {
         **kept,
-        named: token,
+        provider.key_name: token,
         "HTTPS_PROXY": proxy_url,
         "https_proxy": proxy_url,
         "NO_PROXY": LOOPBACK,

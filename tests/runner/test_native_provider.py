@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pinchbench.runner.native_provider import NativeProvider, native_env
 
-PROVIDER = NativeProvider(base_url="https://api.anthropic.com", key="sk-secret", key_names=("A_TOKEN", "A_KEY"))
+PROVIDER = NativeProvider(
+    base_url="https://api.anthropic.com", key="sk-secret", key_name="A_KEY", key_names=("A_OAUTH_TOKEN", "A_KEY")
+)
 
 
 def test_the_token_stands_in_for_the_key_wherever_the_key_stands() -> None:
@@ -22,8 +26,15 @@ def test_the_token_stands_in_for_the_key_wherever_the_key_stands() -> None:
     )
 
 
+def test_the_token_is_no_login_where_the_variable_of_a_login_is_blank() -> None:
+    told = native_env({"A_OAUTH_TOKEN": "", "A_KEY": "sk-secret"}, PROVIDER, token="t", proxy_url="p", certificates="c")
+
+    assert "A_OAUTH_TOKEN" not in told
+    assert told["A_KEY"] == "t"
+
+
 def test_a_replay_needs_no_key() -> None:
-    keyless = NativeProvider(base_url="https://api.anthropic.com", key="", key_names=("A_KEY",))
+    keyless = replace(PROVIDER, key="")
 
     told = native_env({"LANG": "C"}, keyless, token="t", proxy_url="p", certificates="c")
 
