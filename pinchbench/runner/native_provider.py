@@ -60,7 +60,8 @@ async def native_provider(config: RunConfig) -> NativeProvider | str:
     program = (await to_thread.run_sync(locate_openclaw, config.openclaw)).program
     catalogue = await to_thread.run_sync(read_catalogue, program)
     name = config.model.partition("/")[0]
-    return choose_native(name, catalogue, user, env=os.environ, needs_key=config.replay is None)
+    needs_key = config.replay is None or config.replay.asks_model
+    return choose_native(name, catalogue, user, env=os.environ, needs_key=needs_key)
 
 
 def choose_native(
