@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def places_of_key(provider: str, names: tuple[str, ...], *, env: Mapping[str, str], user: UserState) -> tuple[str, ...]:
     """Where there is a key for a provider, in words without the key (pure)."""
-    stored = {match[1] for match in ASSIGNMENT.finditer(user.dotenv)} | _config_names(user.config.get("env"))
+    stored = stored_names(user)
     places = [f"{name} in the environment" for name in names if env.get(name, "").strip()]
     places += [f"{name} in your OpenClaw's settings" for name in names if name in stored]
     if _configured(user, provider):
@@ -20,6 +20,11 @@ def places_of_key(provider: str, names: tuple[str, ...], *, env: Mapping[str, st
     if logins := sum(one == provider for one in login_providers(user)):
         places.append("a login of your OpenClaw" if logins == 1 else f"{logins} logins of your OpenClaw")
     return tuple(places)
+
+
+def stored_names(user: UserState) -> set[str]:
+    """The variables that the user's OpenClaw sets for itself, in its `.env` or its settings."""
+    return {match[1] for match in ASSIGNMENT.finditer(user.dotenv)} | _config_names(user.config.get("env"))
 
 
 def login_providers(user: UserState) -> tuple[str, ...]:

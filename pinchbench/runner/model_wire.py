@@ -83,8 +83,9 @@ class ModelWire:
         return native_env(env, provider, token=token, proxy_url=self._wire.proxy_url(token), certificates=certificates)
 
     def lease_gateway(self) -> AbstractAsyncContextManager[TrialWire]:
-        """Return a context in which requests of a gateway pass that belong to no trial."""
-        return self._wire.lease(new_token(), trial="", path=None, shared=self._token(None))
+        """Return a context in which requests of a gateway pass that belong to no trial, if a model may be asked."""
+        nothing = None if self._replay is None or self._replay.asks_model else ReplaySource(path=None)
+        return self._wire.lease(new_token(), trial="", path=None, shared=self._token(None), replay=nothing)
 
     @property
     def is_native(self) -> bool:
@@ -218,13 +219,24 @@ async def open_wire(
 
 
 async def _native(config: RunConfig) -> NativeProvider | str | None:
-    """Return the provider that the wire stands in for, None for the run's own endpoint, or why there is no wire."""
+    """Return the provider that the wire stands in for, None for the run's own endpoint, or why there is no wire.
+
+    Raises WireError if a replay is to go on with a model that the provider does not have.
+    """
     if why := why_without(config):
         return why
     if config.base_url is not None or config.is_demo:
         return None
     found = await native_provider(config)
-    return f"Requests to the model are not recorded: {found}." if isinstance(found, str) else found
+    if isinstance(found, str):
+        return f"Requests to the model are not recorded: {found}."
+    if config.replay is not None and (config.replay.model or config.replay.base_url):
+        name = config.model.partition("/")[0]
+        raise WireError(
+            f"The replay is not possible. Other endpoints do not understand requests to {name}. Leave out --model and"
+            f" --base-url to go on with {name}."
+        )
+    return found
 
 
 def _certificates(folder: Path, own: str) -> str:

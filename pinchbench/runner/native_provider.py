@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from pinchbench.defaults import JUDGE_PROVIDERS
 from pinchbench.openclaw.catalogue import read_catalogue
-from pinchbench.openclaw.key_places import places_of_key
+from pinchbench.openclaw.key_places import places_of_key, stored_names
 from pinchbench.openclaw.probe import locate_openclaw
 from pinchbench.runner.preflight import has_own_address
 from pinchbench.runner.slots import user_state
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.config import RunConfig
+    from pinchbench.openclaw.catalogue import Catalogue
+    from pinchbench.openclaw.homes.credentials import UserState
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 HTTPS_PORT = 443
+LOGIN = "OAUTH_TOKEN"  # the end of variables whose value is no key: requests with it have another prompt
 LOOPBACK = "127.0.0.1,localhost,::1"
 
 
@@ -33,11 +36,13 @@ class NativeProvider:
     Attributes:
         base_url: where its host is asked, without a path.
         key: its API key.
-        key_names: the variables in which OpenClaw looks for that.
+        key_name: the variable that has it.
+        key_names: all variables in which OpenClaw looks for one.
     """
 
     base_url: str
     key: str
+    key_name: str
     key_names: tuple[str, ...]
 
     @property
@@ -51,28 +56,37 @@ async def native_provider(config: RunConfig) -> NativeProvider | str:
 
     Raises OpenClawError if OpenClaw or its settings can't be read.
     """
-    name = config.model.partition("/")[0]
-    if any(os.environ.get(one) for one in PROXIES):
-        return "the environment names a proxy for HTTPS"
     user = await user_state(config)
     program = (await to_thread.run_sync(locate_openclaw, config.openclaw)).program
     catalogue = await to_thread.run_sync(read_catalogue, program)
+    name = config.model.partition("/")[0]
+    needs_key = config.replay is None or config.replay.asks_model
+    return choose_native(name, catalogue, user, env=os.environ, needs_key=needs_key)
+
+
+def choose_native(
+    name: str, catalogue: Catalogue, user: UserState, *, env: Mapping[str, str], needs_key: bool
+) -> NativeProvider | str:
+    """Return what `native_provider` does, for the provider with this name (pure)."""
+    if any(env.get(one) for one in PROXIES) or stored_names(user) & set(PROXIES):
+        return "the environment names a proxy for HTTPS"
     names = catalogue.key_names(name)
     known = catalogue.providers.get(name)
     base_url = (known.base_url if known is not None else "") or JUDGE_PROVIDERS.get(name, ("", ""))[0]
     parts = urlsplit(base_url)
     if parts.scheme != "https" or not parts.hostname or parts.port not in (None, HTTPS_PORT):
         return f"the address at which {name} is asked by HTTPS is not known"
-    address = f"https://{parts.hostname}"
-    if config.replay is not None:  # no key is needed
-        return NativeProvider(base_url=address, key="", key_names=names)
-    set_names = [one for one in names if os.environ.get(one, "").strip()]
-    places = places_of_key(name, names, env=os.environ, user=user)
-    if len(places) != 1 or len(set_names) != 1 or set_names[0].endswith("OAUTH_TOKEN"):
-        return f"{name} is not asked with one key of the environment, but with a login, or a key of OpenClaw's choice"
     if has_own_address(user, name):
-        return f"your OpenClaw asks {name} at an address of its own"
-    return NativeProvider(base_url=address, key=os.environ[set_names[0]].strip(), key_names=names)
+        return f"your OpenClaw asks {name} at an address or in a way of its own"
+    address = f"https://{parts.hostname}"
+    usable = [one for one in names if not one.endswith(LOGIN)]
+    if usable and not needs_key:
+        return NativeProvider(base_url=address, key="", key_name=usable[0], key_names=names)
+    set_names = [one for one in usable if env.get(one, "").strip()]
+    if len(set_names) != 1 or len(places_of_key(name, names, env=env, user=user)) != 1:
+        return f"{name} is not asked with one key of the environment, but with a login, or a key of OpenClaw's choice"
+    key_name = set_names[0]
+    return NativeProvider(base_url=address, key=env[key_name].strip(), key_name=key_name, key_names=names)
 
 
 def native_env(
@@ -92,10 +106,9 @@ def native_env(
         for name, value in env.items()
         if name not in provider.key_names and not (provider.key and provider.key in value)
     }
-    named = next((name for name in provider.key_names if name in env), provider.key_names[-1])
     return {
         **kept,
-        named: token,
+        provider.key_name: token,
         "HTTPS_PROXY": proxy_url,
         "https_proxy": proxy_url,
         "NO_PROXY": LOOPBACK,

@@ -76,7 +76,7 @@ def has_own_address(user: UserState, provider: str) -> bool:
     section: object = user.config
     for name in ("models", "providers", provider):
         section = section.get(name) if isinstance(section, dict) else None
-    return isinstance(section, dict) and bool({"baseUrl", "api"} & section.keys())
+    return isinstance(section, dict) and bool({"baseUrl", "api", "request"} & section.keys())
 
 
 def of_judge(judge: JudgeConfig | None) -> Target | None:

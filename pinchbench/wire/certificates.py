@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 import ssl
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ EARLY = timedelta(days=1)  # clocks that are wrong
 
 
 class Authority:
-    """Issues certificates for some hosts. Its key never leaves this process."""
+    """Issues certificates for some hosts. No key leaves this process unencrypted."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
         """Make keys and certificates, one for each host."""
@@ -63,15 +63,15 @@ class Authority:
             )
             .sign(self._key, hashes.SHA256())
         )
-        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["http/1.1"])
-        # OpenSSL's binding reads keys from files only; this one is private, and gone before anybody is served.
+        # OpenSSL's binding reads keys from files only, which others may read who are the same user.
+        password = secrets.token_hex()
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode()))
         with tempfile.NamedTemporaryFile() as file:
-            os.fchmod(file.fileno(), 0o600)
             file.write(pem + certificate.public_bytes(Encoding.PEM))
             file.flush()
-            context.load_cert_chain(file.name)
+            context.load_cert_chain(file.name, password=password)
         return context
 
     def _builder(self, name: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:

@@ -50,7 +50,7 @@ class Inbound:
 
     async def next_request(self) -> h11.Request | None:
         """Return the next request's head; None at the end. Raises h11.RemoteProtocolError, or what `stream` raises."""
-        early, _ = self._parser.trailing_data
+        early = self.early
         self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._early_bytes = 0
         if early:
@@ -65,6 +65,12 @@ class Inbound:
         """
         event = await self._next_event()
         return bytes(event.data) if isinstance(event, h11.Data) else b""
+
+    @property
+    def early(self) -> bytes:
+        """What has arrived after the request."""
+        data, _ = self._parser.trailing_data
+        return data
 
     @property
     def is_complete(self) -> bool:

@@ -82,13 +82,13 @@ class ReplaySource(msgspec.Struct, frozen=True, kw_only=True):
     """The recording whose replies a trial's requests get.
 
     Attributes:
-        path: its file.
+        path: its file; None where nothing was recorded.
         policy: what happens to a request that was not recorded.
         fork_at: the number of the recorded exchange from which on a model answers; None without.
         fork_turn: the index of the turn from which on a model answers; None without.
     """
 
-    path: str
+    path: str | None
     policy: DivergencePolicy = DivergencePolicy.STOP
     fork_at: int | None = None
     fork_turn: int | None = None

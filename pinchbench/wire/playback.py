@@ -14,7 +14,7 @@ from pinchbench.defaults import DivergencePolicy
 from pinchbench.wire.exchange import Chunk, DivergenceNote, ExchangeEnd
 from pinchbench.wire.facts import request_facts
 from pinchbench.wire.normalise import home_of, workspace_of
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import Recording, read_recording
 from pinchbench.wire.replay import Divergence, Replay
 from pinchbench.wire.reply_body import WITHOUT_BODY
 from pinchbench.wire.request_route import response_head
@@ -66,7 +66,7 @@ class Playback:
     @classmethod
     def open(cls, source: ReplaySource) -> Self:
         """Read the recording of a trial. Blocks. Raises OSError, and ValueError if the recording is damaged."""
-        recording = read_recording(Path(source.path))
+        recording = read_recording(Path(source.path)) if source.path is not None else Recording(exchanges=())
         if recording.problem:
             raise ValueError(recording.problem)
         return cls(

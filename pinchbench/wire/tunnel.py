@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from pinchbench.wire.proxy import Proxy
     from pinchbench.wire.transport import TransportStream
 
+LOG = logging.getLogger(__name__)
+# Agents' package managers open a few dozen. More would use up the files that the wire may open, and so end it.
+MAX_CONNECTIONS = 1024
 CONNECT_LIMIT_S = 30.0
 HANDSHAKE_LIMIT_S = 30.0
 PIECE_BYTES = 64 * 1024
-HTTPS_PORT = 443
+HTTPS_PORT, LAST_PORT = 443, 65535
 BAD_REQUEST, FORBIDDEN, PROXY_LOGIN, BAD_GATEWAY = 400, 403, 407, 502
 REASONS = {
     BAD_REQUEST: b"Bad Request",
@@ -62,28 +66,44 @@ class Tunnel:
         self._authority = authority
         self._providers = providers
         self._passes = passes
+        self._connections = 0
 
     async def serve(self, stream: TransportStream) -> None:
         """Connect a client with what it asks for, until either of them closes. Closes the connection in any case."""
         async with stream:
+            if self._connections >= MAX_CONNECTIONS:
+                return
+            self._connections += 1
             try:
-                head = await Inbound(stream).next_request()
-                target = _target(head) if head is not None else None
-                if target is None:
-                    await _refuse(stream, BAD_REQUEST)
-                elif not self._proxy.knows(target.token):
-                    await _refuse(stream, PROXY_LOGIN)
-                elif target.port == HTTPS_PORT and target.host in self._providers:
-                    await self._read(stream, target)
-                elif self._passes(target.token):
-                    await _pass_on(stream, target)
-                else:
-                    await _refuse(stream, FORBIDDEN)
+                await self._connect(stream)
             except (h11.RemoteProtocolError, TimeoutError, *LOST):
                 return
+            except Exception:
+                LOG.exception("A connection was closed because of an error in the tunnel.")
+            finally:
+                self._connections -= 1
 
-    async def _read(self, stream: TransportStream, target: Target) -> None:
+    async def _connect(self, stream: TransportStream) -> None:
+        inbound = Inbound(stream)
+        head = await inbound.next_request()
+        target = _target(head) if head is not None else None
+        if target is None:
+            await _refuse(stream, BAD_REQUEST)
+        elif not self._proxy.knows(target.token):
+            await _refuse(stream, PROXY_LOGIN)
+        elif target.port == HTTPS_PORT and target.host in self._providers:
+            await self._read(stream, target, early=inbound.early)
+        elif self._passes(target.token):
+            await _pass_on(stream, target, early=inbound.early)
+        else:
+            await _refuse(stream, FORBIDDEN)
+
+    async def _read(self, stream: TransportStream, target: Target, *, early: bytes) -> None:
         """End TLS, and answer the requests inside."""
+        if early:  # asyncio can not take what has been received already for the beginning of TLS
+            await _refuse(stream, BAD_REQUEST)
+            return
+        stream.pause_reading()  # until TLS reads: a client may begin with it at once
         await stream.send(response_head(200, b"Connection established", ()))
         with fail_after(HANDSHAKE_LIMIT_S):
             inner = await stream.start_tls(self._authority.context(target.host))
@@ -92,7 +112,8 @@ class Tunnel:
 
 def _target(head: h11.Request) -> Target | None:
     host, _, port = head.target.decode("latin-1").rpartition(":")
-    if head.method != b"CONNECT" or not host or not port.isdigit():
+    is_port = len(port) <= len(str(LAST_PORT)) and port.isdecimal() and int(port) <= LAST_PORT
+    if head.method != b"CONNECT" or not host or not is_port:
         return None
     return Target(host=host.strip("[]").lower(), port=int(port), token=_token(head))
 
@@ -114,15 +135,17 @@ async def _refuse(stream: TransportStream, status: int) -> None:
     await stream.send(response_head(status, REASONS[status], [*login, (b"Content-Length", b"0")]))
 
 
-async def _pass_on(client: TransportStream, target: Target) -> None:
+async def _pass_on(client: TransportStream, target: Target, *, early: bytes) -> None:
     try:
         with fail_after(CONNECT_LIMIT_S):
             server = await connect(target.host, target.port)
-    except (OSError, TimeoutError):
+    except (OSError, TimeoutError, UnicodeError):  # the last for what is no name of a host
         await _refuse(client, BAD_GATEWAY)
         return
     async with server, create_task_group() as group:
         await client.send(response_head(200, b"Connection established", ()))
+        if early:
+            await server.send(early)
         group.start_soon(_copy, client, server, group.cancel_scope)
         group.start_soon(_copy, server, client, group.cancel_scope)
 

@@ -13,13 +13,17 @@ from anyio import fail_after
 
 from fakes import fake_openclaw, run_config
 from http_server import HttpServer, Request, Response, running
-from pinchbench.config import RunConfig
-from pinchbench.defaults import Isolation
+from pinchbench.config import ReplaySettings, RunConfig
+from pinchbench.defaults import DivergencePolicy, Isolation
 from pinchbench.errors import ConfigError, WireError
 from pinchbench.model import Reason, TrialKey
+from pinchbench.runner import model_wire
 from pinchbench.runner.model_wire import ModelWire, open_wire, why_without
+from pinchbench.runner.native_provider import NativeProvider
 from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.wire_facts import read_wire
+from pinchbench.wire.client import run_wire
+from pinchbench.wire.messages import Configure, Provider
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -114,6 +118,32 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
     assert (facts.calls, facts.failed, facts.models, facts.usage.total_tokens) == (1, (), ("m-1",), 7)
     assert (read.contradiction, read.replay) == ("", None)
     assert KEY.encode() not in recording.read_bytes()
+
+
+@pytest.mark.parametrize(("policy", "status"), [(DivergencePolicy.STOP, 400), (DivergencePolicy.LIVE, 200)])
+async def test_a_gateways_own_requests_reach_no_provider_in_a_replay_that_asks_none(
+    tmp_path: Path, policy: DivergencePolicy, status: int
+) -> None:
+    replay = ReplaySettings(folder="", on_divergence=policy)
+    async with running(Model(b"{}")) as server:
+        provider = Provider(id="own", base_url=f"http://127.0.0.1:{server.port}")
+        configure = Configure(providers=(provider,), folder=str(tmp_path))
+        async with run_wire(configure, observe=lambda _: None) as wire:
+            replaying = ModelWire(wire, "own", puts_key=False, replay=replay)
+            async with replaying.lease_gateway():
+                assert await _after(f"{replaying.through({}, None)['baseUrl']}/v1/models", {}) == status
+    assert len(server.requests) == (status == 200)
+
+
+async def test_a_replay_of_a_known_provider_goes_on_with_no_other_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def known(_: RunConfig) -> NativeProvider:
+        return NativeProvider(base_url="https://api.acme.example", key="k", key_name="A_KEY", key_names=("A_KEY",))
+
+    monkeypatch.setattr(model_wire, "native_provider", known)
+    replay = ReplaySettings(folder="", fork_at=1, model="own/m", base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(WireError, match="Leave out --model and --base-url"):
+        async with open_wire(RunConfig(model="acme/m", replay=replay), None, tell=print):
+            pass
 
 
 async def _after(url: str, headers: dict[str, str]) -> int:

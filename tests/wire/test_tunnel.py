@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ssl
+from base64 import b64encode
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx2
 import pytest
 from anyio import connect_tcp, create_task_group, create_tcp_listener, fail_after
 from anyio.abc import SocketAttribute
+from anyio.lowlevel import checkpoint
 
 from pinchbench.wire.certificates import Authority
+from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.messages import Provider, RetrySettings
 from pinchbench.wire.proxy import Proxy
-from pinchbench.wire.transport import serve_clients
+from pinchbench.wire.transport import TransportStream, serve_clients
 from pinchbench.wire.tunnel import Tunnel
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
 from wire.kept import Kept
@@ -23,7 +27,7 @@ from wire.kept import Kept
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from anyio.abc import SocketStream
+    from anyio.abc import ByteReceiveStream, SocketStream
 
     from pinchbench.wire.exchange import Exchange
 
@@ -44,10 +48,12 @@ class RunningTunnel:
         self._authority = authority
         self._kept = kept
 
+    def trusting(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cadata=self._authority.pem.decode())
+
     def client(self, token: str = TOKEN) -> httpx2.AsyncClient:
-        trusting = ssl.create_default_context(cadata=self._authority.pem.decode())
         proxy = f"http://slot:{token}@127.0.0.1:{self.port}"
-        return httpx2.AsyncClient(proxy=proxy, verify=trusting, trust_env=False, timeout=LIMIT_S)
+        return httpx2.AsyncClient(proxy=proxy, verify=self.trusting(), trust_env=False, timeout=LIMIT_S)
 
     async def recorded(self) -> list[Exchange]:
         with fail_after(LIMIT_S):
@@ -97,7 +103,7 @@ async def test_a_request_to_the_host_of_a_provider_is_relayed_with_its_key_and_r
     assert TOKEN not in repr(exchanges)
 
 
-async def _all_of(stream: SocketStream) -> bytes:
+async def _all_of(stream: ByteReceiveStream) -> bytes:
     said = b""
     try:
         while True:
@@ -106,25 +112,152 @@ async def _all_of(stream: SocketStream) -> bytes:
         return said
 
 
-async def test_another_host_is_connected_unread() -> None:
-    async def answer(asked: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(asked.target.encode()))
-        return False
+def _connect(target: str) -> bytes:
+    """Return the head with which a client asks to be connected."""
+    login = b64encode(f"slot:{TOKEN}".encode()).decode()
+    return f"CONNECT {target} HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic {login}\r\n\r\n".encode()
 
+
+async def _say_path(asked: Asked, stream: SocketStream) -> bool:
+    await stream.send(reply(asked.target.encode()))
+    return False
+
+
+async def test_another_host_is_connected_unread() -> None:
     async with (
-        scripted_provider(answer) as server,
+        scripted_provider(_say_path) as server,
         running_tunnel("http://127.0.0.1:9") as tunnel,
         await connect_tcp("127.0.0.1", tunnel.port) as stream,
     ):
-        login = "c2xvdDpzbG90LXRva2VuLTAxMjM0NTY3ODk="  # slot:TOKEN
-        head = f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic {login}\r\n\r\n"
         with fail_after(LIMIT_S):
-            await stream.send(head.encode())
+            await stream.send(_connect(f"127.0.0.1:{server.port}"))
             assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
             await stream.send(b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
             said = await _all_of(stream)  # it closes when the server does
         assert said.endswith(b"/hello")
         assert await tunnel.recorded() == []
+
+
+async def test_what_a_client_sends_before_it_is_connected_reaches_the_other_host() -> None:
+    async with (
+        scripted_provider(_say_path) as server,
+        running_tunnel("http://127.0.0.1:9") as tunnel,
+        await connect_tcp("127.0.0.1", tunnel.port) as stream,
+    ):
+        with fail_after(LIMIT_S):
+            await stream.send(_connect(f"127.0.0.1:{server.port}") + b"GET /early HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await _all_of(stream)).endswith(b"/early")
+
+
+async def test_a_handshake_that_begins_before_the_tunnel_expects_it_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    has_begun, flush = anyio.Event(), TransportStream.flush
+
+    async def flush_late(stream: TransportStream) -> None:
+        await flush(stream)
+        await has_begun.wait()
+
+    monkeypatch.setattr(TransportStream, "flush", flush_late)
+    async with running_tunnel("http://127.0.0.1:9") as tunnel, await connect_tcp("127.0.0.1", tunnel.port) as stream:
+        received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = tunnel.trusting().wrap_bio(received, sent, server_hostname=HOST)
+        with fail_after(LIMIT_S):
+            await stream.send(_connect(f"{HOST}:443"))
+            assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
+            with pytest.raises(ssl.SSLWantReadError):
+                tls.do_handshake()
+            await stream.send(sent.read())
+            for _ in range(10):  # the loop looks ten times for what has arrived
+                await checkpoint()
+            has_begun.set()
+            received.write(await stream.receive())
+            tls.do_handshake()
+        assert tls.version() == "TLSv1.3"
+
+
+@pytest.mark.parametrize("target", ["127.0.0.1:65536", f"127.0.0.1:{'9' * 5000}", "127.0.0.1", f"{'a' * 300}:443"])
+async def test_a_target_that_does_not_exist_ends_only_its_own_connection(target: str) -> None:
+    async with scripted_provider(_say_path) as provider, running_tunnel(provider.url) as tunnel:
+        async with await connect_tcp("127.0.0.1", tunnel.port) as stream:
+            with fail_after(LIMIT_S):
+                await stream.send(_connect(target))
+                assert (await _all_of(stream)).split(b" ")[1] in {b"400", b"502"}
+        async with tunnel.client() as http:
+            assert (await http.get(f"https://{HOST}/still")).text == "/still"
+
+
+async def test_connections_beyond_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinchbench.wire.tunnel.MAX_CONNECTIONS", 1)
+    async with running_tunnel("http://127.0.0.1:9") as tunnel:
+        async with await connect_tcp("127.0.0.1", tunnel.port) as first:
+            await first.send(b"CONNECT")
+            with fail_after(LIMIT_S):
+                while await _is_served(tunnel):  # until the first one has been accepted
+                    pass
+        with fail_after(LIMIT_S):
+            while not await _is_served(tunnel):
+                pass
+
+
+async def _is_served(tunnel: RunningTunnel) -> bool:
+    async with await connect_tcp("127.0.0.1", tunnel.port) as stream:
+        await stream.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        return await _all_of(stream) != b""
+
+
+async def test_a_reply_that_the_provider_cuts_is_cut_for_the_client_and_recorded_as_cut() -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
+        return False
+
+    async with scripted_provider(answer) as provider, running_tunnel(provider.url) as tunnel:
+        async with tunnel.client() as http:
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await http.post(f"https://{HOST}/v1/messages", content=b"{}")
+        [exchange] = await tunnel.recorded()
+    assert (exchange.end, exchange.reply) == (ExchangeEnd.CUT, b"data: 1\n\n")
+
+
+async def test_the_end_of_a_trial_cuts_a_reply_that_stalls() -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
+        await stream.receive()
+        return False
+
+    async with (
+        scripted_provider(answer) as provider,
+        running_tunnel(provider.url) as tunnel,
+        tunnel.client() as http,
+        http.stream("POST", f"https://{HOST}/v1/messages") as response,
+    ):
+        parts = response.aiter_raw()
+        assert await anext(parts) == b"data: 1\n\n"
+        [exchange] = await tunnel.recorded()
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await anext(parts)
+    assert (exchange.end, exchange.reply) == (ExchangeEnd.CLIENT_LEFT, b"data: 1\n\n")
+
+
+async def test_a_key_in_the_address_is_replaced_and_not_recorded() -> None:
+    async with scripted_provider(_say_path) as provider, running_tunnel(provider.url) as tunnel:
+        async with tunnel.client() as http:
+            assert (await http.post(f"https://{HOST}/v1beta/models?key={TOKEN}")).status_code == 200
+        [exchange] = await tunnel.recorded()
+    assert provider.asked[0].target == f"/v1beta/models?key={KEY}"
+    assert exchange.path == "/v1beta/models?key=[key]"
+
+
+def test_a_key_of_a_certificate_is_never_readable_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    files: list[bytes] = []
+    load = ssl.SSLContext.load_cert_chain
+
+    def noting(context: ssl.SSLContext, name: str, **options: Any) -> None:
+        files.append(Path(name).read_bytes())
+        load(context, name, **options)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", noting)
+    Authority([HOST])
+    [content] = files
+    assert b"ENCRYPTED PRIVATE KEY" in content
 
 
 async def test_a_host_that_is_no_provider_is_refused_where_nothing_is_passed_on() -> None:
