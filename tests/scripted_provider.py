@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import h11
@@ -14,7 +14,7 @@ from anyio.abc import SocketAttribute
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
-    from anyio.abc import SocketStream
+    from anyio.abc import Listener, SocketStream
 
 OK_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -65,11 +65,17 @@ class ScriptedProvider:
 
 @asynccontextmanager
 async def scripted_provider(
-    answer: Callable[[Asked, SocketStream], Awaitable[bool | None]], *, keep_bodies: bool = True
+    answer: Callable[[Asked, SocketStream], Awaitable[bool | None]],
+    *,
+    keep_bodies: bool = True,
+    at: Listener[Any] | None = None,
 ) -> AsyncGenerator[ScriptedProvider]:
-    """Run a provider. `answer` writes the response; the connection is closed unless it returns true."""
-    async with await create_tcp_listener(local_host="127.0.0.1") as listener:
-        provider = ScriptedProvider(port=listener.extra(SocketAttribute.local_port))
+    """Run a provider, `at` another place than a port of its own or with TLS.
+
+    `answer` writes the response; the connection is closed unless it returns true.
+    """
+    async with at or await create_tcp_listener(local_host="127.0.0.1") as listener:
+        provider = ScriptedProvider(port=listener.extra(SocketAttribute.local_port, 0))  # 0 with TLS
 
         async def serve(stream: SocketStream) -> None:
             number = provider.connections

@@ -10,27 +10,31 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import psutil
 from anyio import create_task_group, create_tcp_listener, to_thread
+from anyio.streams.tls import TLSListener
 
 from pinchbench import Isolation, RunConfig, run_benchmark
+from pinchbench.config import ReplayConfig, ReplaySettings
+from pinchbench.runner.replay import replay
 from pinchbench.wire.certificates import Authority
-from pinchbench.wire.http1 import LOST, Inbound
-from pinchbench.wire.transport import serve_clients
 from real_openclaw import TaskFile, write_suite
+from scripted_provider import Asked, reply, scripted_provider
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import AsyncIterator
+    from collections.abc import Callable, Iterable, Mapping
 
-    from pinchbench.wire.transport import TransportStream
+    from anyio.abc import SocketStream
 
-KEY_PIECE = "planted"
+    from pinchbench.results.finished_run import Result
+
 LOOK_S = 0.2
+JSON = (("Content-Type", "application/json"),)
 
 
 def _events(*values: object, named: bool = False) -> bytes:
@@ -112,43 +116,29 @@ def _chat() -> bytes:
 REPLIES = {"/v1/messages": _anthropic, "/v1/responses": _responses, "/chat/completions": _chat, "Generate": _gemini}
 
 
-class ProviderHost:
-    """A provider's host, which notes what it is asked and says hello."""
-
-    def __init__(self, context: ssl.SSLContext) -> None:
-        self.asked: list[dict[str, object]] = []
-        self._context = context
-
-    async def serve(self, outer: TransportStream) -> None:
-        async with outer:
-            try:
-                stream = await outer.start_tls(self._context)
-                inbound = Inbound(stream)
-                while (head := await inbound.next_request()) is not None:
-                    body = b"".join([part async for part in _parts(inbound)])
-                    path = head.target.decode()
-                    reply = next((make() for what, make in REPLIES.items() if what.lower() in path.lower()), None)
-                    if reply is not None and head.method == b"POST":
-                        headers = {name.decode(): value.decode() for name, value in head.headers}
-                        self.asked.append({"path": path, "headers": headers, "body": body.decode()})
-                        kind, status = "text/event-stream", b"200 OK"
-                    else:
-                        reply, kind, status = b'{"data": []}', "application/json", b"200 OK"
-                    await stream.send(
-                        b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b"
-                        % (status, kind.encode(), len(reply), reply)
-                    )
-            except LOST:
-                return
+async def _answer(key: str, asked: Asked, stream: SocketStream) -> bool:
+    """Say hello, that there is nothing, such as models, or that a key is wrong."""
+    if not _has_key(asked, key):
+        await stream.send(reply(b'{"error": {"message": "wrong key"}}', status=401, headers=JSON))
+    elif (says := _reply_to(asked)) is None:
+        await stream.send(reply(b'{"data": []}', headers=JSON))
+    else:
+        await stream.send(reply(says(), headers=(("Content-Type", "text/event-stream"),)))
+    return True
 
 
-async def _parts(inbound: Inbound) -> AsyncIterator[bytes]:
-    while not inbound.is_complete and (part := await inbound.receive_body()):
-        yield part
+def _has_key(asked: Asked, key: str) -> bool:
+    return key in asked.target or any(key in value for _, value in asked.headers)
 
 
-def _leaks(key: str, found: set[str]) -> None:
-    """Look for the key in the environments and command lines of OpenClaw's processes."""
+def _reply_to(asked: Asked) -> Callable[[], bytes] | None:
+    """Return what replies to a call of the model; None for another request."""
+    path = asked.target.lower() if asked.method == "POST" else ""
+    return next((make for what, make in REPLIES.items() if what.lower() in path), None)
+
+
+def _leaks(key: str, folder: Path, found: set[str]) -> None:
+    """Look for the key in environments and command lines of OpenClaw's processes, and in the homes."""
     for process in psutil.Process().children(recursive=True):
         try:
             words = " ".join([*process.environ().values(), *process.cmdline()])
@@ -157,54 +147,87 @@ def _leaks(key: str, found: set[str]) -> None:
             continue
         if key in words and "pinchbench.wire" not in name:
             found.add(name[:200])
+    # unlike `rglob`, it goes on where a folder has gone meanwhile
+    paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    found.update(str(path) for path in paths if _has(path, key))
 
 
-async def _watch(key: str, found: set[str]) -> None:
+def _has(path: Path, key: str) -> bool:
+    try:
+        return path.is_file() and key.encode() in path.read_bytes()
+    except OSError:  # it has gone meanwhile
+        return False
+
+
+async def _watch(key: str, folder: Path, found: set[str]) -> None:
     while True:
-        await to_thread.run_sync(_leaks, key, found)
+        await to_thread.run_sync(_leaks, key, folder, found)
         await anyio.sleep(LOOK_S)
 
 
-async def main(settings: dict[str, str]) -> None:
+def _config(settings: Mapping[str, str], folder: Path, mode: str) -> RunConfig:
+    return RunConfig(
+        model=settings["model"],
+        tasks_dir=folder / "suite",
+        openclaw=settings["openclaw"],
+        isolation=Isolation(settings["isolation"]),
+        output_dir=folder / f"results-{mode}",
+        run_root=folder / f"runs-{mode}",
+        preflight=False,
+        accept_unknown_model=True,
+        infra_retries=0,
+        wire=mode == "wired",
+    )
+
+
+def _told(result: Result, asked: Iterable[Asked], key: str) -> dict[str, object]:
+    [outcome] = result.outcomes
+    calls = [one for one in asked if _reply_to(one) is not None]
+    return {
+        "reason": outcome.reason,
+        "note": outcome.note,
+        "calls": outcome.wire.calls if outcome.wire is not None else None,
+        "divergences": outcome.replay.divergences if outcome.replay is not None else None,
+        "asked": [
+            {"path": one.target, "headers": {name.lower(): value for name, value in one.headers}, "body": text}
+            for one in calls
+            if (text := one.body.decode())
+        ],
+        "others": [(one.method, one.target, _has_key(one, key)) for one in asked if one not in calls],
+    }
+
+
+async def main(settings: Mapping[str, str]) -> None:
     folder = Path(settings["folder"])
     authority = Authority([settings["host"]])
     (folder / "ca.pem").write_bytes(authority.pem)
     for name in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
         os.environ[name] = str(folder / "ca.pem")
     key = os.environ[settings["key_name"]]
-    suite = write_suite(folder / "suite", [TaskFile(task_id="task_hello", turns=[("Say hello.", [], "")])])
+    write_suite(folder / "suite", [TaskFile(task_id="task_hello", turns=[("Say hello.", [], "")])])
     told: dict[str, object] = {}
-    for wire in (False, True):
-        config = RunConfig(
-            model=settings["model"],
-            tasks_dir=suite,
-            openclaw=settings["openclaw"],
-            isolation=Isolation(settings["isolation"]),
-            output_dir=folder / f"results-{wire}",
-            run_root=folder / f"runs-{wire}",
-            preflight=False,
-            accept_unknown_model=True,
-            infra_retries=0,
-            wire=wire,
+    recorded = ""
+    for mode in settings["modes"].split():
+        found = set[str]()
+        listener = TLSListener(
+            await create_tcp_listener(local_host="0.0.0.0", local_port=443),
+            authority.context(settings["host"]),
+            standard_compatible=False,
         )
-        host, found = ProviderHost(authority.context(settings["host"])), set[str]()
-        async with (
-            await create_tcp_listener(local_host="0.0.0.0", local_port=443) as listener,
-            create_task_group() as group,
-        ):
-            group.start_soon(serve_clients, listener, host.serve)
-            group.start_soon(_watch, key, found)
-            result = await run_benchmark(config)
+        async with scripted_provider(partial(_answer, key), at=listener) as host, create_task_group() as group:
+            group.start_soon(_watch, key, folder / f"runs-{mode}", found)
+            if mode == "replayed":
+                del os.environ[settings["key_name"]]
+                result = await replay(ReplayConfig(run=recorded, replay=ReplaySettings(folder="")))
+            else:
+                result = await run_benchmark(_config(settings, folder, mode))
+                recorded = str(result.folder)
             group.cancel_scope.cancel()
-        [outcome] = result.outcomes
-        kept = [*(folder / f"results-{wire}").rglob("*"), *(folder / f"runs-{wire}").rglob("*")]
-        told[f"wire={wire}"] = {
-            "reason": outcome.reason,
-            "note": outcome.note,
-            "calls": outcome.wire.calls if outcome.wire is not None else None,
-            "asked": host.asked,
+        kept = [path for what in ("results", "runs") for path in (folder / f"{what}-{mode}").rglob("*")]
+        told[mode] = {
+            **_told(result, host.asked, key),
             "leaks": sorted(found),
-            "files_with_key": [str(one) for one in kept if one.is_file() and key.encode() in one.read_bytes()],
+            "files_with_key": [str(path) for path in kept if _has(path, key)],
         }
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
 

@@ -57,11 +57,11 @@ OTHERS = [
 ]
 
 
-def _run(tmp_path: Path, openclaw: OpenClaw, known: Known) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run a task without and with the wire, in a network in which the provider's host is this machine."""
+def _run(tmp_path: Path, openclaw: OpenClaw, known: Known, *modes: str) -> list[dict[str, Any]]:
+    """Run a task in each of these modes, in a network in which the provider's host is this machine."""
     hosts = tmp_path / "hosts"
     hosts.write_text(f"127.0.0.1 localhost\n{PUBLIC} {known.host}\n", encoding="utf-8")
-    settings = {**asdict(known), "folder": str(tmp_path), "openclaw": openclaw.version}
+    settings = {**asdict(known), "folder": str(tmp_path), "openclaw": openclaw.version, "modes": " ".join(modes)}
     program = shlex.join([sys.executable, str(TESTS / "e2e" / "native_run.py"), json.dumps(settings)])
     network = f"ip link set lo up && ip address add {PUBLIC}/32 dev lo"
     script = f"{network} && mount --bind {shlex.quote(str(hosts))} /etc/hosts && exec {program}"
@@ -75,7 +75,7 @@ def _run(tmp_path: Path, openclaw: OpenClaw, known: Known) -> tuple[dict[str, An
     )
     assert done.returncode == 0, done.stderr[-4000:]
     told = json.loads((tmp_path / "told.json").read_text("utf-8"))
-    return told["wire=False"], told["wire=True"]
+    return [told[mode] for mode in modes]
 
 
 def _exchange(number: int, asked: dict[str, Any]) -> Exchange:
@@ -94,7 +94,7 @@ def test_the_provider_is_asked_the_same_with_and_without_the_wire(
     if openclaw.version != NEW_RELEASE and known is not ANTHROPIC:
         pytest.skip("shown for the newer release; the older one has other models and no gateway")
 
-    direct, wired = _run(tmp_path, openclaw, known)
+    direct, wired = _run(tmp_path, openclaw, known, "direct", "wired")
     for one in (direct, wired):  # OpenClaw's own, such as for a title, may come later than the end of the run
         one["asked"] = [each for each in one["asked"] if json.loads(each["body"]).get("tools")]
 
@@ -110,3 +110,13 @@ def test_the_provider_is_asked_the_same_with_and_without_the_wire(
         assert _headers(before) == _headers(after)
     assert (wired["leaks"], wired["files_with_key"]) == ([], [])
     assert direct["leaks"] != []  # the key is found where there is one
+
+
+def test_a_replay_asks_no_provider(openclaw: OpenClaw, tmp_path: Path) -> None:
+    known = replace(ANTHROPIC, isolation="gateway" if openclaw.version == NEW_RELEASE else "private")
+
+    wired, replayed = _run(tmp_path, openclaw, known, "wired", "replayed")
+
+    assert len(wired["asked"]) > 0
+    assert (replayed["reason"], replayed["divergences"]) == ("completed", 0), replayed["note"]
+    assert (replayed["asked"], replayed["others"]) == ([], [])
