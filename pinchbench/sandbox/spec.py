@@ -59,7 +59,10 @@ class Forward:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SandboxSpec:
-    """What one trial may see and reach. Converts to and from JSON with msgspec."""
+    """What one trial may see and reach. Converts to and from JSON with msgspec.
+
+    `hidden` are folders below mounts that are empty inside.
+    """
 
     mounts: tuple[Mount, ...]
     network: Network
@@ -69,6 +72,7 @@ class SandboxSpec:
     cwd: str = WORKSPACE
     tmp_bytes: int = TMP_BYTES
     rlimits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ConfigError for a description that can't be carried out."""
