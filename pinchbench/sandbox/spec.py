@@ -118,6 +118,7 @@ def make_spec(
     allowed: Iterable[Mount] = (),
     network: Network = Network.NONE,
     forward: Forward | None = None,
+    hidden: tuple[str, ...] = (),
     uid: int | None = None,
     gid: int | None = None,
 ) -> SandboxSpec:
@@ -142,7 +143,7 @@ def make_spec(
     files = _generated_files(
         os.getuid() if uid is None else uid, os.getgid() if gid is None else gid, is_open=network is Network.OPEN
     )
-    return SandboxSpec(mounts=tuple(mounts), network=network, forward=forward, links=links, files=files)
+    return SandboxSpec(mounts=tuple(mounts), network=network, forward=forward, links=links, files=files, hidden=hidden)
 
 
 def _system() -> tuple[list[Mount], dict[str, str]]:
