@@ -58,6 +58,7 @@ def no_sandbox_for_the_fake(request: pytest.FixtureRequest, monkeypatch: pytest.
     if request.node.get_closest_marker("openclaw") is None:
         refused = Support(namespaces_refused="This is a test.", landlock_refused="This is a test.")
         monkeypatch.setattr(sandboxing, "find_support", lambda: refused)
+        monkeypatch.setenv("PINCHBENCH_SANDBOX", "none")  # for programs that the test starts
 
 
 @pytest.fixture(autouse=True)

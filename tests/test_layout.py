@@ -212,7 +212,11 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "yaml_nodes",
     ),
     "transcript": ("lines",),
-    "wire": ("certificates",),
+    "wire": (
+        "certificates",
+        "lease",
+        "relay",
+    ),
     "wire/protocols": ("values",),
 }
 

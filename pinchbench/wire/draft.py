@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import anyio
-
 from pinchbench.wire.exchange import Chunk, DivergenceNote, Exchange, ExchangeEnd
 from pinchbench.wire.messages import ExchangeEnded
 
@@ -42,7 +40,7 @@ class Draft:
         self._allowance = allowance
         self._provider, self._method = provider, method
         self._number, self._trial, self._turn = 0, "", 0
-        self._clock = anyio.current_time()
+        self._clock = time.monotonic()
         self._began_at = time.time()
         self._request: list[bytes] = []
         self._request_bytes = 0
@@ -72,7 +70,7 @@ class Draft:
     @property
     def elapsed_s(self) -> float:
         """The time since the exchange began."""
-        return anyio.current_time() - self._clock
+        return time.monotonic() - self._clock
 
     def add_request(self, data: bytes) -> bool:
         """Add a part of the request; False if it is not kept."""
@@ -83,8 +81,9 @@ class Draft:
         self.omitted_bytes += len(data)
         return False
 
-    def add_chunk(self, data: bytes, *, at_s: float) -> None:
-        """Add a chunk of the reply."""
+    def add_chunk(self, data: bytes) -> None:
+        """Add a chunk of the reply that has just arrived."""
+        at_s = self.elapsed_s
         if self._first_chunk_s is None:
             self._first_chunk_s = at_s
         self._reply_bytes += len(data)

@@ -16,7 +16,7 @@ class ExchangeEnd(StrEnum):
     NOT_REACHED = "not_reached"  # no reply: DNS, connection or TLS failed, or the provider sent nothing
 
 
-class Chunk(msgspec.Struct, frozen=True, kw_only=True):
+class Chunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):  # thousands, and none refers to another object
     """Bytes of a reply as they arrived.
 
     Attributes:

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import select
 import ssl
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
 import h11
-from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, connect_tcp, fail_after, move_on_after
-from anyio.abc import SocketAttribute
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, fail_after
+from anyio.lowlevel import checkpoint
+
+from pinchbench.wire.transport import connect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
-    from anyio.abc import ByteStream
-
+    from pinchbench.wire.reply_body import ReplyBody
     from pinchbench.wire.request_route import Header, Origin
+    from pinchbench.wire.transport import TransportStream
 
-RECEIVE_BYTES = 64 * 1024
 MAX_HEAD_BYTES = 64 * 1024  # twice what Node accepts
 EARLY_BYTES = 64 * 1024  # of further requests, while one is being answered
 CONNECT_LIMIT_S = 10.0  # as Node's own, after which OpenClaw would give up too
 # Shorter than servers keep idle connections: a request must not meet one that its server is just closing.
 IDLE_LIMIT_S = 4.0
 MAX_IDLE = 64
-CLOSE_LIMIT_S = 5.0  # nothing is waited for but the event loop
 
-LOST = (BrokenResourceError, ClosedResourceError, EndOfStream, ssl.SSLError)
-WITHOUT_BODY = frozenset({204, 304})
+LOST = (BrokenResourceError, ClosedResourceError, EndOfStream)
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -45,7 +42,7 @@ class CutError(Exception):
 class Inbound:
     """A client's connection. Responses are written to `stream` by the caller."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: TransportStream) -> None:
         """Take a connection; the caller closes it."""
         self.stream = stream
         self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
@@ -83,7 +80,7 @@ class Inbound:
         """Return when the client has closed the connection. Bytes that it sends meanwhile are kept."""
         with suppress(*LOST):
             while self._early_bytes < EARLY_BYTES:
-                data = await self.stream.receive(RECEIVE_BYTES)
+                data = await self.stream.receive()
                 self._early_bytes += len(data)
                 self._parser.receive_data(data)
             await anyio.sleep_forever()
@@ -94,40 +91,21 @@ class Inbound:
                 await self.stream.send(CONTINUE)
                 self._parser.send(h11.InformationalResponse(status_code=100, headers=[]))
             try:
-                data = await self.stream.receive(RECEIVE_BYTES)
+                data = await self.stream.receive()
             except EndOfStream:
                 data = b""
             self._parser.receive_data(data)
         return event
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Piece:
-    """Bytes of a reply's body: as they arrived, and without the framing of chunks."""
-
-    raw: bytes
-    data: bytes
-
-
-def has_end(method: bytes, response: h11.Response) -> bool:
-    """Whether the end of a reply is known without the end of its connection."""
-    names = {name for name, _ in response.headers}
-    return (
-        method == b"HEAD"
-        or response.status_code in WITHOUT_BODY
-        or b"content-length" in names
-        or b"transfer-encoding" in names
-    )
-
-
 class Outbound:
     """A connection to a provider."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: TransportStream) -> None:
         """Take a connection, and own it."""
         self._stream = stream
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
-        self._has_begun_body = False
+        self._is_body_complete = False
         self.is_reused = False
         self.idle_since = 0.0
 
@@ -162,72 +140,65 @@ class Outbound:
             if not isinstance(event, h11.InformationalResponse):
                 raise NotReachedError("the connection was closed before a reply")
 
-    async def receive_piece(self) -> Piece | None:
-        """Return the next bytes of the reply's body as they arrive; None at its end.
+    async def _receive(self) -> bytes:
+        try:
+            return await self._stream.receive()
+        except EndOfStream:
+            return b""
+
+    async def forward_body(self, body: ReplyBody, client: TransportStream, keep: Callable[[bytes], None]) -> None:
+        """Pass the body of the reply on to a client as it arrives.
+
+        Args:
+            body: Finds its end.
+            client: Where it is sent.
+            keep: Called with each piece of it, without the framing. Must not raise.
 
         Raises:
             CutError: The connection was closed before the end, or what arrived is not HTTP.
+            BrokenResourceError: The client has gone.
         """
-        raw = b"" if self._has_begun_body else self._parser.trailing_data[0]
-        if self._has_begun_body:
-            if self._parser.their_state is not h11.SEND_BODY:
-                return None
-            raw = await self._receive_body()
-        self._has_begun_body = True
-        data = b""
-        try:
-            while isinstance(event := self._parser.next_event(), h11.Data):
-                data = data + event.data if data else bytes(event.data)
-        except h11.RemoteProtocolError as error:
-            raise CutError("the provider closed the connection within the reply, or sent no HTTP") from error
-        if raw or event is h11.NEED_DATA:
-            return Piece(raw=raw, data=data)
-        return None
+        problem = "the provider closed the connection within the reply"
 
-    async def _receive_body(self) -> bytes:
-        try:
-            raw = await self._receive()
-            self._parser.receive_data(raw)
-        except LOST as error:
-            raise CutError("the provider's connection broke within the reply") from error
-        return raw
+        def take(raw: bytes) -> bool:
+            nonlocal problem
+            try:
+                data = body.feed(raw)
+            except ValueError as error:
+                problem = f"the provider sent no HTTP: {error}"
+                return True
+            if data:
+                keep(data)  # before it is sent, so that its time is that of its arrival
+            client.write(raw[: len(raw) - body.surplus_bytes] if body.is_complete else raw)
+            return body.is_complete
 
-    async def _receive(self) -> bytes:
-        try:
-            return await self._stream.receive(RECEIVE_BYTES)
-        except EndOfStream:
-            return b""
+        early, _ = self._parser.trailing_data
+        is_over = take(early) if early else body.is_complete
+        if not is_over:
+            await self._stream.forward(client, take)
+        await client.flush()
+        self._is_body_complete = body.is_complete and not body.surplus_bytes
+        if not body.is_complete and (body.has_end or self._stream.is_broken):
+            raise CutError(problem)
 
     @property
     def can_be_reused(self) -> bool:
         """Whether another request may be sent: request and reply were complete, and the provider has not closed it."""
-        parser = self._parser
-        return (
-            parser.our_state is h11.DONE
-            and parser.their_state is h11.DONE
-            and not parser.trailing_data[0]
-            and not self._is_readable()
-        )
+        return self._is_body_complete and self._parser.our_state is h11.DONE and self._stream.is_idle
 
     def renew(self) -> None:
         """Prepare for another request."""
-        self._parser.start_next_cycle()
-        self._has_begun_body = False
+        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._is_body_complete = False
         self.is_reused = True
 
     def is_stale(self, now: float) -> bool:
         """Whether an idle connection should not be used."""
-        return now - self.idle_since > IDLE_LIMIT_S or self._is_readable()
+        return now - self.idle_since > IDLE_LIMIT_S or not self._stream.is_idle
 
-    def _is_readable(self) -> bool:
-        # An idle connection has nothing to read but its end.
-        poll = select.poll()
-        poll.register(self._stream.extra(SocketAttribute.raw_socket), select.POLLIN)  # noqa: S610 - not of Django
-        return bool(poll.poll(0))
-
-    async def close(self) -> None:
-        """Close the connection at once; a cancellation does not keep it open."""
-        await anyio.aclose_forcefully(self._stream)
+    def close(self) -> None:
+        """Close the connection at once."""
+        self._stream.abort()
 
 
 class ConnectionPool:
@@ -237,6 +208,7 @@ class ConnectionPool:
         """Take the place of the provider."""
         self._origin = origin
         self._idle: list[Outbound] = []
+        # Many servers close TLS connections without a closing message, which the framing of HTTP makes up for.
         self._tls = ssl.create_default_context() if origin.tls else None
 
     @asynccontextmanager
@@ -253,8 +225,7 @@ class ConnectionPool:
         try:
             yield connection
         finally:
-            with move_on_after(CLOSE_LIMIT_S, shield=True):
-                await self._give_back(connection)
+            self._give_back(connection)
 
     async def _take(self, *, fresh: bool) -> Outbound:
         now = anyio.current_time()
@@ -262,36 +233,25 @@ class ConnectionPool:
             connection = self._idle.pop()
             if not connection.is_stale(now):
                 return connection
-            await connection.close()
+            connection.close()
         try:
             with fail_after(CONNECT_LIMIT_S):
-                return Outbound(await self._connect())
-        except (OSError, TimeoutError, *LOST) as error:
+                return Outbound(await connect(self._origin.host, self._origin.port, tls=self._tls))
+        except (OSError, TimeoutError) as error:
             raise NotReachedError(
                 f"no connection to {self._origin.authority}: {str(error) or type(error).__name__}"
             ) from error
 
-    async def _connect(self) -> ByteStream:
-        if self._tls is None:
-            return await connect_tcp(self._origin.host, self._origin.port)
-        # Many servers close TLS connections without a closing message, which the framing of HTTP makes up for.
-        return await connect_tcp(
-            self._origin.host,
-            self._origin.port,
-            tls=True,
-            ssl_context=self._tls,
-            tls_standard_compatible=False,
-        )
-
-    async def _give_back(self, connection: Outbound) -> None:
+    def _give_back(self, connection: Outbound) -> None:
         if connection.can_be_reused and len(self._idle) < MAX_IDLE:
             connection.renew()
             connection.idle_since = anyio.current_time()
             self._idle.append(connection)
         else:
-            await connection.close()
+            connection.close()
 
     async def close(self) -> None:
         """Close all idle connections."""
         while self._idle:
-            await self._idle.pop().close()
+            self._idle.pop().close()
+        await checkpoint()

@@ -13,10 +13,10 @@ from anyio import to_thread
 from pinchbench.defaults import DivergencePolicy
 from pinchbench.wire.exchange import Chunk, DivergenceNote, ExchangeEnd
 from pinchbench.wire.facts import request_facts
-from pinchbench.wire.http1 import WITHOUT_BODY
 from pinchbench.wire.normalise import home_of, workspace_of
 from pinchbench.wire.recording import read_recording
 from pinchbench.wire.replay import Divergence, Replay
+from pinchbench.wire.reply_body import WITHOUT_BODY
 from pinchbench.wire.request_route import response_head
 from pinchbench.wire.streamed_text import substituted
 
@@ -176,8 +176,7 @@ async def _send(exchange: Exchange, inbound: Inbound, draft: Draft) -> None:
     raw = [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers]
     await inbound.stream.send(response_head(exchange.status, b"", raw))
     for chunk in exchange.chunks if has_body else ():
-        at_s = draft.elapsed_s
+        draft.add_chunk(chunk.data)
         await inbound.stream.send(b"%x\r\n%b\r\n" % (len(chunk.data), chunk.data))
-        draft.add_chunk(chunk.data, at_s=at_s)
     if has_body and exchange.end is ExchangeEnd.COMPLETE:
         await inbound.stream.send(LAST_CHUNK)

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import logging
-import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 import h11
-from anyio import CancelScope, create_memory_object_stream, create_task_group, to_thread
+from anyio import CancelScope, create_memory_object_stream, to_thread
 
 from pinchbench.wire.draft import Allowance, Draft
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.facts import facts_of
-from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, has_end
+from pinchbench.wire.http1 import LOST, Inbound
+from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.messages import CallUsed, Held, PaceChanged, Released, RetrySettings
-from pinchbench.wire.pacing import Pacer
 from pinchbench.wire.playback import NOT_RECORDED, play
+from pinchbench.wire.relay import Call, Relay, Upstream
 from pinchbench.wire.request_owner import Mark, owner_of
 from pinchbench.wire.request_route import (
-    Origin,
     Route,
-    end_to_end,
     not_found,
     parse_route,
     recorded_headers,
@@ -34,27 +30,26 @@ from pinchbench.wire.request_route import (
     with_key,
     with_model,
 )
-from pinchbench.wire.retries import NOT_REACHED, retry_after_s, retry_delay_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-    from anyio.abc import ByteStream, TaskGroup
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from anyio.abc import TaskGroup
+    from anyio.streams.memory import MemoryObjectReceiveStream
 
     from pinchbench.model import Usage
-    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.lease import Recorder
     from pinchbench.wire.messages import Provider, WireEvent
-    from pinchbench.wire.pacing import Pace, Permit
+    from pinchbench.wire.pacing import Pace
     from pinchbench.wire.playback import Choice, Playback
     from pinchbench.wire.request_route import Header
+    from pinchbench.wire.transport import TransportStream
 
 LOG = logging.getLogger(__name__)
 # A slot has a handful. More would use up the files that the proxy may open, and so fail other trials.
 MAX_CONNECTIONS = 512
 HTTP_BAD_REQUEST = 400
 HTTP_NOT_FOUND = 404
-HTTP_TOO_MANY_REQUESTS = 429
 HTTP_VERSION_NOT_SUPPORTED = 505
 REASONS = {
     HTTP_BAD_REQUEST: b"Bad Request",
@@ -63,61 +58,6 @@ REASONS = {
 }
 TRIAL_OVER = "the trial ended first"
 NO_TRIAL = "No trial has this address now."
-
-
-class Recorder(Protocol):
-    """Where a trial's exchanges go. Its calls may block: they are made in a thread, one at a time."""
-
-    def append(self, exchange: Exchange) -> object:
-        """Write one. Raises OSError."""
-
-    def close(self) -> None:
-        """End the recording. Raises OSError."""
-
-
-@dataclass(kw_only=True, eq=False)
-class TrialLease:
-    """A trial that has a token. `turn` may be set. With `shared`, `mark` finds its requests among those of others."""
-
-    token: str
-    shared: str = ""
-    mark: Mark | None = None
-    trial: str
-    turn: int
-    recorder: Recorder | None
-    playback: Playback | None = None
-    drafts: MemoryObjectSendStream[Draft]
-    exchanges: int = 0
-    waiting: int = 0  # of its exchanges, for their turn
-    is_held: bool = False
-    open: set[CancelScope] = field(default_factory=set)
-    ended: anyio.Event | None = None  # that all exchanges have, once the lease has been released
-    written: anyio.Event = field(default_factory=anyio.Event)
-    problem: str = ""
-
-
-class _Upstream:
-    """A provider, its connections and its pacing."""
-
-    def __init__(self, provider: Provider, changed: Callable[[Pace], None]) -> None:
-        self.provider = provider
-        self.origin = Origin.parse(provider.base_url)
-        self.pool = ConnectionPool(self.origin)
-        self.pacer = Pacer(provider.max_requests, changed=changed)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
-    """A request on its way. `overflow` is the first part of its body that is not kept: the rest is still to be read."""
-
-    inbound: Inbound
-    head: h11.Request
-    target: bytes
-    headers: list[Header]
-    lease: TrialLease
-    upstream: _Upstream
-    draft: Draft
-    overflow: bytes
 
 
 class Proxy:
@@ -135,13 +75,13 @@ class Proxy:
     ) -> None:
         """Take the providers. `report` must not block. Raises ValueError if a base URL is not one of HTTP."""
         self._reports_usage = reports_usage
-        self._retries = retries
+        self._relay = Relay(retries, self._tell_held)
         self._report = report
         self._group = group
         self._allowance = allowance or Allowance()
         self._leases: dict[str, TrialLease] = {}
         self._connections = 0
-        self._upstreams = {one.id: _Upstream(one, self._reporter(one.id)) for one in providers}
+        self._upstreams = {one.id: Upstream(one, self._reporter(one.id)) for one in providers}
 
     def _reporter(self, provider: str) -> Callable[[Pace], None]:
         def changed(pace: Pace) -> None:
@@ -231,7 +171,7 @@ class Proxy:
         """Whether a running trial has this token, or shares it."""
         return token in self._leases or any(one.shared == token for one in self._leases.values() if one.shared)
 
-    async def serve(self, stream: ByteStream, *, token: str = "", provider: str = "") -> None:
+    async def serve(self, stream: TransportStream, *, token: str = "", provider: str = "") -> None:
         """Answer a client until it, or its provider, closes the connection. Closes it in any case.
 
         With a token, the client believes to speak to the provider itself, and its requests have no address of a slot.
@@ -283,7 +223,7 @@ class Proxy:
         head: h11.Request,
         route: Route,
         lease: TrialLease,
-        upstream: _Upstream,
+        upstream: Upstream,
         *,
         draft: Draft,
         overflow: bytes | None,
@@ -307,7 +247,7 @@ class Proxy:
                         return await _play(choice, inbound, draft)
                 if provider.model and not overflow:
                     headers = _ask_for(provider.model, draft, headers)
-                call = _Call(
+                call = Call(
                     inbound=inbound,
                     head=head,
                     target=with_key(target, token=token, key=provider.key).encode("latin-1"),
@@ -317,7 +257,7 @@ class Proxy:
                     draft=draft,
                     overflow=overflow,
                 )
-                stays_open = await self._relay(call)
+                stays_open = await self._relay.relay(call)
             except (h11.RemoteProtocolError, *LOST):
                 draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
         return stays_open
@@ -342,93 +282,12 @@ class Proxy:
                 if not lease.open and lease.ended is not None:
                     lease.ended.set()
 
-    async def _relay(self, call: _Call) -> bool:
-        stays_open = False
-        async with create_task_group() as group:
-            if not call.overflow:
-                group.start_soon(_watch, call, group.cancel_scope)
-            try:
-                stays_open = await self._try_until_passed_on(call, group)
-            except LOST:
-                call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
-            group.cancel_scope.cancel()
-        return stays_open
-
-    async def _try_until_passed_on(self, call: _Call, group: TaskGroup) -> bool:
-        draft, pacer = call.draft, call.upstream.pacer
-        while True:
-            permit = await self._admitted(call)
-            draft.queued_s += permit.queued_s
-            with pacer.released(permit):
-                result = await self._try(call, permit, group)
-            if isinstance(result, bool):
-                return result
-            await anyio.sleep(result)
-
-    async def _admitted(self, call: _Call) -> Permit:
-        """Wait until the request may be sent."""
-        lease = call.lease
-        lease.waiting += 1
-        try:
-            return await call.upstream.pacer.acquire(lease.trial, waits=partial(self._tell_held, lease))
-        finally:
-            lease.waiting -= 1
-            self._tell_held(lease)
-
     def _tell_held(self, lease: TrialLease) -> None:
         """Report when a trial begins or ceases to wait for nothing but its turn."""
         is_held = 0 < lease.waiting == len(lease.open)
         if is_held is not lease.is_held:
             lease.is_held = is_held
             self._report(Held(trial=lease.trial, is_held=is_held))
-
-    async def _try(self, call: _Call, permit: Permit, group: TaskGroup) -> bool | float:
-        """Ask the provider; return after how many seconds to ask again, or whether the connection stays open."""
-        fresh = bool(call.overflow)
-        while True:
-            try:
-                async with call.upstream.pool.connection(fresh=fresh) as connection:
-                    group.start_soon(_upload, call, connection, group.cancel_scope)
-                    try:
-                        response = await connection.head()
-                    except NotReachedError:
-                        if not connection.is_reused:
-                            raise
-                        # The provider closed an idle connection just then, as it may: nobody else is to know.
-                        fresh = True
-                        continue
-                    delay_s = self._judge(call, permit, response)
-                    return await _pass_on(call, connection, response) if delay_s is None else delay_s
-            except NotReachedError as error:
-                delay_s = self._delay_s(call, NOT_REACHED, None)
-                if delay_s is not None:
-                    return delay_s
-                call.draft.finish(ExchangeEnd.NOT_REACHED, str(error))
-                return False
-
-    def _judge(self, call: _Call, permit: Permit, response: h11.Response) -> float | None:
-        """Tell the pacing what came back; return after how many seconds to ask again, None for not at all."""
-        after_s = retry_after_s(response.headers, now=time.time())
-        if response.status_code == HTTP_TOO_MANY_REQUESTS:
-            permit.refuse(after_s)
-        else:
-            permit.succeed()
-        return self._delay_s(call, response.status_code, after_s)
-
-    def _delay_s(self, call: _Call, status: int, after_s: float | None) -> float | None:
-        if call.overflow:  # its body is gone
-            return None
-        draft = call.draft
-        delay_s = retry_delay_s(
-            status,
-            tried=len(draft.retried) + 1,
-            elapsed_s=draft.elapsed_s,
-            retry_after_s=after_s,
-            settings=self._retries,
-        )
-        if delay_s is not None:
-            draft.retried.append(status)
-        return delay_s
 
 
 def _append(recorder: Recorder, draft: Draft, reads_usage: bool) -> Usage | None:
@@ -476,65 +335,3 @@ async def _read_request(inbound: Inbound, draft: Draft) -> bytes:
         if not draft.add_request(data):
             return data
     return b""
-
-
-async def _watch(call: _Call, scope: CancelScope) -> None:
-    await call.inbound.wait_until_closed()
-    call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
-    scope.cancel()
-
-
-async def _upload(call: _Call, connection: Outbound, scope: CancelScope) -> None:
-    """Send the request. A provider that stops reading says why in its reply, or else in closing the connection."""
-    draft = call.draft
-    try:
-        await connection.send_head(call.head.method, call.target, call.headers)
-        for part in draft.request:
-            await connection.send_body(part)
-        if part := call.overflow:
-            while part:
-                await connection.send_body(part)
-                part = await _receive_rest(call)
-                draft.add_request(part)
-            if not call.inbound.is_complete:
-                draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection within the request")
-                scope.cancel()
-                return
-        await connection.end_request()
-    except LOST:
-        return
-    draft.sent_s = draft.elapsed_s
-    if call.overflow:
-        await _watch(call, scope)
-
-
-async def _receive_rest(call: _Call) -> bytes:
-    """Return the next part of the body; nothing at its end, or when the client has gone."""
-    try:
-        return await call.inbound.receive_body()
-    except (h11.RemoteProtocolError, *LOST):
-        return b""
-
-
-async def _pass_on(call: _Call, connection: Outbound, response: h11.Response) -> bool:
-    """Pass a reply on as it arrives; return whether the client's connection stays open."""
-    draft, client = call.draft, call.inbound.stream
-    headers = end_to_end(response.headers.raw_items())
-    draft.status = response.status_code
-    draft.reply_headers = recorded_headers(headers, key=call.upstream.provider.key)
-    is_framed = has_end(call.head.method, response)
-    if not is_framed:
-        headers.append((b"Connection", b"close"))
-    await client.send(response_head(response.status_code, bytes(response.reason), headers))
-    try:
-        while (piece := await connection.receive_piece()) is not None:
-            at_s = draft.elapsed_s
-            if piece.raw:
-                await client.send(piece.raw)
-            if piece.data:
-                draft.add_chunk(piece.data, at_s=at_s)
-    except CutError as error:
-        draft.finish(ExchangeEnd.CUT, str(error))
-        return False
-    draft.finish()
-    return is_framed and call.inbound.keeps_alive

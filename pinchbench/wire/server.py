@@ -37,6 +37,7 @@ from pinchbench.wire.messages import (
 )
 from pinchbench.wire.playback import Playback
 from pinchbench.wire.proxy import Proxy
+from pinchbench.wire.transport import serve_clients
 from pinchbench.wire.tunnel import Tunnel
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from anyio.streams.stapled import MultiListener
 
     from pinchbench.wire.certificates import Authority
-    from pinchbench.wire.proxy import Recorder
+    from pinchbench.wire.lease import Recorder
 
 LOG = logging.getLogger(__name__)
 MESSAGE_BYTES = 16 * 1024 * 1024  # of one line: the configuration with all secrets
@@ -123,8 +124,8 @@ class _Server:
                 reports_usage=self._configure.reports_usage,
             )
             group.start_soon(self._send_reports, receive)
-            group.start_soon(tcp.serve, proxy.serve)
-            group.start_soon(unix.serve, proxy.serve)
+            group.start_soon(serve_clients, tcp, proxy.serve)
+            group.start_soon(serve_clients, unix, proxy.serve)
             port: int = tcp.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
             tunnel = await self._open_tunnel(proxy, group)
             send.send_nowait(
@@ -222,7 +223,7 @@ def _authority(hosts: tuple[str, ...]) -> Authority:
 
 async def _listen(listener: MultiListener[SocketStream], tunnel: Tunnel) -> None:
     async with listener:
-        await listener.serve(tunnel.serve)
+        await serve_clients(listener, tunnel.serve)
 
 
 async def _release(proxy: Proxy, token: str, send: MemoryObjectSendStream[Report]) -> None:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import base64
 import binascii
-import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
 import h11
-from anyio import CancelScope, connect_tcp, create_task_group, fail_after
-from anyio.streams.tls import TLSStream
+from anyio import CancelScope, create_task_group, fail_after
 
 from pinchbench.wire.http1 import LOST, Inbound
 from pinchbench.wire.request_route import response_head
+from pinchbench.wire.transport import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyio.abc import ByteStream
-
     from pinchbench.wire.certificates import Authority
     from pinchbench.wire.proxy import Proxy
+    from pinchbench.wire.transport import TransportStream
 
 CONNECT_LIMIT_S = 30.0
 HANDSHAKE_LIMIT_S = 30.0
@@ -65,7 +63,7 @@ class Tunnel:
         self._providers = providers
         self._passes = passes
 
-    async def serve(self, stream: ByteStream) -> None:
+    async def serve(self, stream: TransportStream) -> None:
         """Connect a client with what it asks for, until either of them closes. Closes the connection in any case."""
         async with stream:
             try:
@@ -81,19 +79,14 @@ class Tunnel:
                     await _pass_on(stream, target)
                 else:
                     await _refuse(stream, FORBIDDEN)
-            except (h11.RemoteProtocolError, TimeoutError, ssl.SSLError, *LOST):
+            except (h11.RemoteProtocolError, TimeoutError, *LOST):
                 return
 
-    async def _read(self, stream: ByteStream, target: Target) -> None:
+    async def _read(self, stream: TransportStream, target: Target) -> None:
         """End TLS, and answer the requests inside."""
         await stream.send(response_head(200, b"Connection established", ()))
         with fail_after(HANDSHAKE_LIMIT_S):
-            inner = await TLSStream.wrap(
-                stream,
-                server_side=True,
-                ssl_context=self._authority.context(target.host),
-                standard_compatible=False,
-            )
+            inner = await stream.start_tls(self._authority.context(target.host))
         await self._proxy.serve(inner, token=target.token, provider=self._providers[target.host])
 
 
@@ -116,15 +109,15 @@ def _token(head: h11.Request) -> str:
         return ""
 
 
-async def _refuse(stream: ByteStream, status: int) -> None:
+async def _refuse(stream: TransportStream, status: int) -> None:
     login = [(b"Proxy-Authenticate", b'Basic realm="wire"')] if status == PROXY_LOGIN else []
     await stream.send(response_head(status, REASONS[status], [*login, (b"Content-Length", b"0")]))
 
 
-async def _pass_on(client: ByteStream, target: Target) -> None:
+async def _pass_on(client: TransportStream, target: Target) -> None:
     try:
         with fail_after(CONNECT_LIMIT_S):
-            server = await connect_tcp(target.host, target.port)
+            server = await connect(target.host, target.port)
     except (OSError, TimeoutError):
         await _refuse(client, BAD_GATEWAY)
         return
@@ -134,7 +127,7 @@ async def _pass_on(client: ByteStream, target: Target) -> None:
         group.start_soon(_copy, server, client, group.cancel_scope)
 
 
-async def _copy(source: ByteStream, sink: ByteStream, scope: CancelScope) -> None:
+async def _copy(source: TransportStream, sink: TransportStream, scope: CancelScope) -> None:
     """Copy bytes until the source ends, and say so; an error ends the connection in both directions."""
     try:
         while True:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # what rich itself writes to a terminal: colours, the cursor's ways, and to clear a line
 OF_RICH = re.compile(rb"\x1b\[(?:[0-9;]*m|\?25[lh]|[0-9]*[AGK])|\r|\n")
 CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
-PLAIN = {"CI": "", "NO_COLOR": "", "TERM": "xterm-256color"}
+PLAIN = {"CI": "", "NO_COLOR": "", "TERM": "xterm-256color", "PINCHBENCH_SANDBOX": "none"}
 
 
 def _start(folder: Path, *args: str, stderr: int) -> subprocess.Popen[bytes]:

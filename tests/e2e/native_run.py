@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING
 import anyio
 import psutil
 from anyio import create_task_group, create_tcp_listener, to_thread
-from anyio.streams.tls import TLSListener
 
 from pinchbench import Isolation, RunConfig, run_benchmark
 from pinchbench.wire.certificates import Authority
 from pinchbench.wire.http1 import LOST, Inbound
+from pinchbench.wire.transport import serve_clients
 from real_openclaw import TaskFile, write_suite
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator
 
-    from anyio.abc import ByteStream
+    from pinchbench.wire.transport import TransportStream
 
 KEY_PIECE = "planted"
 LOOK_S = 0.2
@@ -114,12 +115,14 @@ REPLIES = {"/v1/messages": _anthropic, "/v1/responses": _responses, "/chat/compl
 class ProviderHost:
     """A provider's host, which notes what it is asked and says hello."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext) -> None:
         self.asked: list[dict[str, object]] = []
+        self._context = context
 
-    async def serve(self, stream: ByteStream) -> None:
-        async with stream:
+    async def serve(self, outer: TransportStream) -> None:
+        async with outer:
             try:
+                stream = await outer.start_tls(self._context)
                 inbound = Inbound(stream)
                 while (head := await inbound.next_request()) is not None:
                     body = b"".join([part async for part in _parts(inbound)])
@@ -184,14 +187,12 @@ async def main(settings: dict[str, str]) -> None:
             infra_retries=0,
             wire=wire,
         )
-        host, found = ProviderHost(), set[str]()
-        listener = TLSListener(
-            await create_tcp_listener(local_host="0.0.0.0", local_port=443),
-            authority.context(settings["host"]),
-            standard_compatible=False,
-        )
-        async with listener, create_task_group() as group:
-            group.start_soon(listener.serve, host.serve)
+        host, found = ProviderHost(authority.context(settings["host"])), set[str]()
+        async with (
+            await create_tcp_listener(local_host="0.0.0.0", local_port=443) as listener,
+            create_task_group() as group,
+        ):
+            group.start_soon(serve_clients, listener, host.serve)
             group.start_soon(_watch, key, found)
             result = await run_benchmark(config)
             group.cancel_scope.cancel()

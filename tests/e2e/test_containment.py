@@ -96,7 +96,8 @@ async def test_nobody_survives_a_ctrl_c_and_the_run_says_what_became_of_each_tri
     openclaw: OpenClaw, tmp_path: Path
 ) -> None:
     tag = _tag(3)
-    fifo = tmp_path / "reached"
+    fifo = tmp_path / "seen" / "reached"
+    fifo.parent.mkdir()
     os.mkfifo(fifo)
     stay = [_stay(tag), _wait(f"echo now > {fifo}; sleep {tag}4")]
     suite = write_suite(
@@ -108,7 +109,7 @@ async def test_nobody_survives_a_ctrl_c_and_the_run_says_what_became_of_each_tri
     )
     command = [sys.executable, "-m", "pinchbench", "--model", "demo/oracle", "--tasks-dir", str(suite)]
     command += ["--openclaw", openclaw.version, "--output-dir", str(tmp_path / "results")]
-    command += ["--run-root", str(tmp_path / "pb"), "--no-upload"]
+    command += ["--run-root", str(tmp_path / "pb"), "--no-upload", "--sandbox-allow", f"{fifo.parent}:rw"]
     with subprocess.Popen(  # noqa: ASYNC220 - starts at once; what waits is in threads
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as runner:

@@ -110,7 +110,9 @@ async def _serve(listener: Listener[SocketStream], provider: Provider) -> None:
 def _until(enough: anyio.Event) -> Callable[..., object]:
     """Like `supervise`, but it times out when the provider has been asked often enough."""
 
-    async def run(spec: ProcessSpec, *, timeout_s: float, stop_signal: StopSignal) -> ProcessEnd:
+    async def run(
+        spec: ProcessSpec, *, timeout_s: float, held_s: Callable[[], float], stop_signal: StopSignal
+    ) -> ProcessEnd:
         own = StopSignal(hurry=stop_signal.hurry)
 
         async def wait() -> None:
@@ -119,7 +121,7 @@ def _until(enough: anyio.Event) -> Callable[..., object]:
 
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
-            end = await supervise(spec, timeout_s=timeout_s, stop_signal=own)
+            end = await supervise(spec, timeout_s=timeout_s, held_s=held_s, stop_signal=own)
             group.cancel_scope.cancel()
         return replace(end, reason=EndReason.TIMED_OUT) if end.reason is EndReason.STOPPED else end
 

@@ -22,7 +22,7 @@ async def test_a_body_beyond_its_limit_is_kept_up_to_it(monkeypatch: pytest.Monk
     draft = _draft(Allowance())
     assert [draft.add_request(part) for part in (b"12345", b"67890", b"x", b"y")] == [True, True, False, False]
     for part in (b"abc", b"x" * 8, b"d"):
-        draft.add_chunk(part, at_s=1.0)
+        draft.add_chunk(part)
     draft.finish()
     assert (draft.exchange().request, draft.exchange().reply) == (b"1234567890", b"abc")
     assert draft.event().omitted_bytes == 2 + 9
@@ -32,7 +32,7 @@ async def test_what_is_kept_of_all_exchanges_has_a_limit_and_is_given_back() -> 
     allowance = Allowance(10 + CHUNK_BYTES)
     one, other = _draft(allowance), _draft(allowance)
     assert one.add_request(b"12345")
-    one.add_chunk(b"12345", at_s=0.0)
+    one.add_chunk(b"12345")
     assert not other.add_request(b"1")
     one.discard()
     assert _draft(allowance).add_request(b"1")

@@ -18,6 +18,7 @@ from pinchbench.wire.playback import NOT_RECORDED, Playback
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.replay import Replay
+from pinchbench.wire.transport import serve_clients
 from scripted_provider import Asked, reply, scripted_provider
 from wire.exchanges import CHAT, cut, exchange, sse
 from wire.kept import Kept
@@ -94,7 +95,7 @@ async def played(
         kept = Kept()
         playback = Playback(Replay(exchanges), policy=policy, fork_at=fork_at, fork_turn=fork_turn)
         proxy.lease(TOKEN, trial="task", turn=turn, recorder=kept, playback=playback)
-        group.start_soon(listener.serve, proxy.serve)
+        group.start_soon(serve_clients, listener, proxy.serve)
         yield Played(proxy, listener.extra(SocketAttribute.local_port), kept, http)
         for token in proxy.tokens:
             await proxy.release(token)

@@ -16,6 +16,7 @@ from pinchbench.wire import draft
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.messages import CallUsed, ExchangeEnded, Held, PaceChanged, Provider, RetrySettings
 from pinchbench.wire.proxy import Proxy
+from pinchbench.wire.transport import serve_clients
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ async def running_proxy(
         proxy = Proxy([provider], retries=settings, report=events.append, group=group, reports_usage=reports_usage)
         kept = Kept()
         proxy.lease(TOKEN, trial="task/1", turn=2, recorder=kept)
-        group.start_soon(listener.serve, proxy.serve)
+        group.start_soon(serve_clients, listener, proxy.serve)
         port = listener.extra(SocketAttribute.local_port)
         yield RunningProxy(proxy=proxy, port=port, kept=kept, events=events)
         for token in proxy.tokens:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from pathlib import Path
 
-    from pinchbench.wire.proxy import Recorder
+    from pinchbench.wire.lease import Recorder
 
 pytestmark = pytest.mark.anyio
 

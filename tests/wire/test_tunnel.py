@@ -15,6 +15,7 @@ from anyio.abc import SocketAttribute
 from pinchbench.wire.certificates import Authority
 from pinchbench.wire.messages import Provider, RetrySettings
 from pinchbench.wire.proxy import Proxy
+from pinchbench.wire.transport import serve_clients
 from pinchbench.wire.tunnel import Tunnel
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
 from wire.kept import Kept
@@ -63,7 +64,7 @@ async def running_tunnel(base_url: str, *, passes: bool = True) -> AsyncGenerato
         proxy.lease(TOKEN, trial="task/1", recorder=kept)
         authority = Authority([HOST])
         tunnel = Tunnel(proxy, authority, {HOST: "own"}, passes=lambda _: passes)
-        group.start_soon(listener.serve, tunnel.serve)
+        group.start_soon(serve_clients, listener, tunnel.serve)
         yield RunningTunnel(proxy, listener.extra(SocketAttribute.local_port), authority, kept)
         for token in proxy.tokens:
             await proxy.release(token)
