@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,9 @@ class Worker:
         records: MemoryObjectSendStream[Record],
     ) -> None:
         key, context = attempt.key, self._context
-        bill = _Bill(partial(self._control.uses, attempt))
+        prices = self._config.price_in, self._config.price_out
+        known = (prices[0], prices[1]) if prices[0] is not None and prices[1] is not None else None
+        bill = _Bill(partial(self._control.uses, attempt), prices=known, needs_price=self._config.max_cost is not None)
         place = TrialPlace(
             slot=self._slot,
             agent=self._agent,
@@ -150,9 +153,11 @@ class Worker:
 class _Bill:
     """What a running attempt has used, as its transcript tells and as the wire has seen."""
 
-    def __init__(self, uses: Callable[[Usage], None]) -> None:
-        """`uses` gets the larger of both whenever one grows."""
+    def __init__(self, uses: Callable[[Usage], None], *, prices: tuple[float, float] | None, needs_price: bool) -> None:
+        """`uses` gets the larger of both whenever one grows. `prices` are USD per million tokens in and out."""
         self._uses = uses
+        self._needs_price = needs_price
+        self._prices = prices
         self._told = self._wired = Usage()
 
     def told(self, usage: Usage) -> None:
@@ -161,9 +166,15 @@ class _Bill:
         self._uses(self._told.at_least(self._wired))
 
     def wired(self, usage: Usage) -> None:
-        """Take what the wire has seen in all."""
+        """Take what the wire has seen in all. Without a price, only the transcript tells what it cost."""
         self._wired = usage
-        self._uses(self._told.at_least(self._wired))
+        if usage.known_cost_usd is None and self._prices is not None:
+            sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+            cost = (sent * self._prices[0] + usage.output_tokens * self._prices[1]) / 1e6
+            self._wired = replace(usage, cost_usd=cost)
+        billed = self._told.at_least(self._wired)
+        if billed.known_cost_usd is not None or not self._needs_price:
+            self._uses(billed)
 
 
 def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome, *, timezone: str) -> GradeJob:

@@ -95,7 +95,7 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
         assert outcome.workspace == str(workspace)
         assert [path.name for path in workspace.iterdir()] == [f"{word}.txt"]
         assert outcome.store == ("jsonl" if openclaw.version == "2026.6.5" else "sqlite")
-        assert outcome.level == "guardian"
+        assert outcome.level == "namespaces"
         counted = models[0].counted[TrialKey(task_id=outcome.key.task_id, repetition=1)]
         assert _tokens(outcome.usage) == _tokens(counted)
         assert outcome.usage.cost_usd == pytest.approx(counted.cost_usd)

@@ -123,7 +123,7 @@ class Budget:
         What was reported live stays where the outcome knows of no model call, as when its transcript was lost.
         """
         self._add(outcome, outcome.key)
-        return self._reached() or self._unpriced(outcome.paid)
+        return self._reached() or self._unpriced(outcome.usage)
 
     def _unpriced(self, usage: Usage) -> str:
         """Say that a limit in dollars can't be kept, as soon as a model has answered whose price is not known."""
