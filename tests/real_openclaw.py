@@ -40,12 +40,13 @@ class UserHome:
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task with its solution: for each turn the message, the steps and the answer."""
+    """A task with its solution: for each turn the message, the steps and the answer. Without a `check`, no grade."""
 
     task_id: str
     turns: Sequence[tuple[str, Sequence[Step], str]]
     timeout_s: float = 240
     new_session: frozenset[int] = frozenset()
+    check: str = ""
 
 
 def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
@@ -56,7 +57,7 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
             "id": task.task_id,
             "name": task.task_id,
             "category": "e2e",
-            "grading_type": "llm_judge",
+            "grading_type": "automated" if task.check else "llm_judge",
             "timeout_seconds": task.timeout_s,
         }
         prompts = [message for message, _, _ in task.turns]
@@ -65,6 +66,8 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
                 {"prompt": prompt, "new_session": number in task.new_session} for number, prompt in enumerate(prompts)
             ]
         text = f"---\n{yaml.safe_dump(head)}---\n\n## Prompt\n\n{prompts[0]}\n"
+        if task.check:
+            text += f"\n## Automated Checks\n\n```python\n{task.check.strip()}\n```\n"
         (root / f"{task.task_id}.md").write_text(text, encoding="utf-8")
         solution = {
             "turns": [

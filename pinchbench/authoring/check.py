@@ -28,6 +28,7 @@ from pinchbench.runner.judging import open_judge
 from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.runner.run_folders import CHECKS, CLEAN_UP_LIMIT_S, HOMES, open_work_folder
 from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.sandboxing import check_sandbox
 from pinchbench.runner.signals import Interrupt
 from pinchbench.runner.slots import secrets_of
 from pinchbench.suite.solution import ScoreRange, Solution, SolutionTurn
@@ -157,7 +158,13 @@ async def _rehearse(
     async with keep_prepared(), _judge(judge, openclaw, homes / "judge", folder.name) as asked:
         secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
         redactor = Redactor(secrets)
-        make_grader = partial(Grader, scratch=folder.parent / CHECKS, secrets=secrets, checks=os.cpu_count() or 1)
+        make_grader = partial(
+            Grader,
+            scratch=folder.parent / CHECKS,
+            secrets=secrets,
+            checks=os.cpu_count() or 1,
+            sandbox=await to_thread.run_sync(check_sandbox),
+        )
         desk = _JudgeStatus(
             unjudged=make_grader(judge=None), judged=make_grader(judge=asked) if asked is not None else None
         )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.grading.check_place import CheckFolder
+    from pinchbench.grading.check_sandbox import CheckSandbox
 
 CHILD = "pinchbench.grading.check_child"
 MAX_PROCESSES = 256  # of one check at a time
@@ -41,7 +42,8 @@ class CheckJob:
     path by which the transcript names it. `now` is the current time that the check sees (seconds since the epoch, UTC),
     in `timezone` (a name for `TZ`; empty for this machine's). The check works in a private folder of `scratch` called
     `name`, which is the trial's, so that paths are the same whenever it is graded. `log` is overwritten with everything
-    that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0.
+    that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0. Without
+    `sandbox`, the check runs among the user's processes.
     """
 
     code: str
@@ -56,6 +58,7 @@ class CheckJob:
     marker: str
     timeout_s: float
     timezone: str = ""
+    sandbox: CheckSandbox | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,11 +95,16 @@ async def run_check(job: CheckJob) -> CheckGrade:
 
 async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     left_out = await to_thread.run_sync(_prepare, job, place)
+    env = _environment(os.environ, place, timezone=job.timezone)
+    plan = None
+    if job.sandbox is not None:
+        transcript, path = job.transcript.absolute(), env["PATH"]
+        plan = job.sandbox.plan(place, transcript=transcript, workspace=job.workspace, path=path)
     spec = ProcessSpec(
         argv=[_spec(job, place)],
         prepared=CHILD,
         cwd=place.copy,
-        env=_environment(os.environ, place, timezone=job.timezone),
+        env=env,
         stdout=job.log,
         stderr=job.log,
         marker=job.marker,
@@ -106,6 +114,7 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
             output_limit_bytes=2 * OUTPUT_BYTES,  # the same file counts twice, as stdout and as stderr
             max_processes=MAX_PROCESSES,
         ),
+        sandbox=plan,
     )
     end = await supervise(spec, timeout_s=job.timeout_s)
     found = await to_thread.run_sync(_collect, job, end.answer)

@@ -23,6 +23,7 @@ from pinchbench.results.evidence import Evidence, digests_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.grading.judge.judge import Judge
     from pinchbench.model import Task, TrialKey
 
@@ -64,16 +65,23 @@ class Grader:
     """State shared by the grading workers of a run: the judge, and the folder in which checks run."""
 
     def __init__(
-        self, *, judge: Judge | None, scratch: Path, secrets: tuple[str, ...] = (), checks: int | None = None
+        self,
+        *,
+        judge: Judge | None,
+        scratch: Path,
+        secrets: tuple[str, ...] = (),
+        checks: int | None = None,
+        sandbox: CheckSandbox | None = None,
     ) -> None:
         """Take the judge and `scratch`, a folder in which checks run and which other runners may share.
 
         Without a judge, trials that need one stay ungraded. At most `checks` checks run at once; the default leaves CPU
-        time for the agents.
+        time for the agents. Each check runs in `sandbox`, if there is one.
         """
         self._judge = judge
         self._scratch = scratch
         self._secrets = secrets
+        self._sandbox = sandbox
         self._checks = CapacityLimiter(checks or checks_at_once())
 
     async def grade(self, job: GradeJob) -> Grade:
@@ -133,6 +141,7 @@ class Grader:
                     log=job.evidence.check_log,
                     marker=job.marker,
                     timeout_s=max(job.timeout_s, MIN_CHECK_S),
+                    sandbox=self._sandbox,
                 )
             )
 

@@ -150,7 +150,12 @@ def assemble(
         dispatcher=dispatcher,
         control=control,
         workers=workers,
-        grader=Grader(judge=ready.judge, scratch=folders.work.parent / CHECKS, secrets=context.redactor.secrets),
+        grader=Grader(
+            judge=ready.judge,
+            scratch=folders.work.parent / CHECKS,
+            secrets=context.redactor.secrets,
+            sandbox=ready.check_sandbox,
+        ),
         grader_count=worker_count(ready.config.judge),
     )
 

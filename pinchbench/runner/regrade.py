@@ -34,6 +34,7 @@ from pinchbench.runner.observer import RunObserver
 from pinchbench.runner.recorder import write
 from pinchbench.runner.run_folders import CHECKS, HOMES, open_work_folder
 from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.sandboxing import check_sandbox
 from pinchbench.runner.signals import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.slots import secrets_of
 from pinchbench.runner.worker import grade_job
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from pinchbench.config import RegradeConfig
+    from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.grading.judge.judge import Judge
     from pinchbench.model import Grade
     from pinchbench.results.journal.journal import Journal
@@ -67,6 +69,7 @@ class _Regrading:
     judge: JudgeConfig | None
     secrets: tuple[str, ...]
     remarks: tuple[str, ...]
+    sandbox: CheckSandbox | None
 
 
 async def regrade(config: RegradeConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
@@ -118,7 +121,7 @@ async def _run(
             raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
         await stack.enter_async_context(keep_prepared())
         run_observer.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
-        grader = Grader(judge=judge, scratch=folder.parent / CHECKS, secrets=plan.secrets)
+        grader = Grader(judge=judge, scratch=folder.parent / CHECKS, secrets=plan.secrets, sandbox=plan.sandbox)
         given = await _grade(plan, grader, journal, interrupt=interrupt, run_observer=run_observer, redactor=redactor)
     result = await to_thread.run_sync(derive_result, files)
     for problem in (*result.problems, *_kept(given, result)):
@@ -221,7 +224,13 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
             is_demo=facts.config.get("model") in DEMO_MODELS,
         ),
         remarks=tuple(_remarks(changed, missing)),
+        sandbox=check_sandbox(_allowed(facts)),
     )
+
+
+def _allowed(facts: RunFacts) -> tuple[str, ...]:
+    given = facts.config.get("sandbox_allow")
+    return tuple(map(str, given)) if isinstance(given, list) else ()
 
 
 def _last_judge(journal: Journal, facts: RunFacts) -> JudgeConfig | None:

@@ -1,7 +1,8 @@
-"""Decides whether a run's trials have namespaces of their own, and what they can connect to."""
+"""Decides whether a run's trials and checks have namespaces of their own, and what trials can connect to."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,13 @@ from anyio import to_thread
 
 from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
+from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.sandbox.spec import Mount, parse_allowed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pinchbench.config import RunConfig
     from pinchbench.runner.model_wire import ModelWire
 
@@ -46,6 +50,20 @@ async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandbo
     reach = "the model alone" if network is Network.MODEL else "the network"
     why = f"Each trial has namespaces of its own, with its workspace, the system's programs and {reach}."
     return Sandboxing(network=network, allowed=allowed, why=why)
+
+
+def check_sandbox(allow: Iterable[str] = ()) -> CheckSandbox | None:
+    """Return the sandbox of checks, however trials run; None if this machine has no namespaces. Blocks.
+
+    `allow` are the values of `--sandbox-allow`. Those that can't be used are ignored: a run may be graded elsewhere.
+    """
+    if find_support().reason(Level.NAMESPACES):
+        return None
+    allowed = []
+    for value in allow:
+        with suppress(ConfigError):
+            allowed.append(parse_allowed(value))
+    return CheckSandbox(allowed=tuple(allowed))
 
 
 async def _refusal(config: RunConfig) -> str:

@@ -36,7 +36,7 @@ from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
 from pinchbench.runner.provenance import plain_config, provenance, versions
 from pinchbench.runner.resume_check import accept_releases, same_openclaw
 from pinchbench.runner.run_folders import HOMES
-from pinchbench.runner.sandboxing import choose_sandboxing
+from pinchbench.runner.sandboxing import check_sandbox, choose_sandboxing
 from pinchbench.runner.slots import make_homes, secrets_of, user_state
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config import RunConfig
     from pinchbench.demo.server import ScriptedModel
+    from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.grading.judge.judge import Judge
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.gateway import Gateway
@@ -68,6 +69,7 @@ class Ready:
     judge: Judge | None
     first: Record
     wire: ModelWire | None = None
+    check_sandbox: CheckSandbox | None = None
 
 
 def require_capacity(slots: int) -> None:
@@ -162,7 +164,15 @@ async def set_up(
         observer.set_up("making the homes of the judge's agents")
     opening = open_judge(config.judge, openclaw=openclaw, folder=folders.work / HOMES, run_id=run.run_id)
     judge = await stack.enter_async_context(opening)
-    return Ready(config=config, openclaw=openclaw, homes=homes, judge=judge, first=first, wire=wire)
+    return Ready(
+        config=config,
+        openclaw=openclaw,
+        homes=homes,
+        judge=judge,
+        first=first,
+        wire=wire,
+        check_sandbox=await to_thread.run_sync(check_sandbox, config.sandbox_allow),
+    )
 
 
 async def _ask_endpoints(prepared: Prepared, user: UserState, observer: RunObserver) -> None:

@@ -19,6 +19,8 @@ from pinchbench.results.journal.records import Record, TrialStarted
 from pinchbench.runner.recorder import hand_over
 from pinchbench.runner.slots import slot_name
 from pinchbench.runner.trial import TrialPlace, run_attempt
+from pinchbench.sandbox.levels import Level
+from pinchbench.sandbox.spec import WORKSPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -182,7 +184,7 @@ def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome, *, tim
         attempt=outcome.attempt,
         task=task,
         evidence=Evidence(folder=files.folder / outcome.evidence),
-        workspace=outcome.workspace,
+        workspace=WORKSPACE if outcome.level == Level.NAMESPACES else outcome.workspace,
         transcript_length=outcome.transcript_length,
         ended_at=outcome.ended_at,
         timezone=timezone,

@@ -31,6 +31,7 @@ from pinchbench.sandbox import kernel
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from pinchbench.sandbox.forwarder import Forwarder
@@ -87,6 +88,19 @@ def start(plan: dict[str, Any], argv: list[str], env: dict[str, str]) -> Entered
     Call it from a thread that lives as long as the sandbox, in a process with one thread. stdin, stdout and stderr are
     inherited, and nothing else. Raises EnterError, and OSError if the namespaces are refused.
     """
+
+    def execute() -> None:
+        kernel.close_on_exec(3)
+        os.execvpe(argv[0], argv, env)  # noqa: S606
+
+    return start_fork(plan, execute, name=argv[0])
+
+
+def start_fork(plan: dict[str, Any], program: Callable[[], None], *, name: str) -> Entered:
+    """Call `program` in a fork of this process that is in a new sandbox, as `start` does with a program called `name`.
+
+    It has started when the fork has closed the descriptors that it inherited, which `program` has to do.
+    """
     report_r, report_w = os.pipe()
     alive_r, alive_w = os.pipe()
     namespaces = NAMESPACES if plan["network"] == "open" else NAMESPACES | kernel.CLONE_NEWNET
@@ -98,7 +112,7 @@ def start(plan: dict[str, Any], argv: list[str], env: dict[str, str]) -> Entered
         if pid == 0:
             os.close(report_r)
             os.close(alive_w)
-            _run_first_process(plan, argv, env, owner=owner, report_fd=report_w, alive_fd=alive_r)
+            _run_first_process(plan, program, name, owner=owner, report_fd=report_w, alive_fd=alive_r)
     except BaseException:
         os.close(report_r)
         os.close(alive_w)
@@ -125,7 +139,13 @@ def _read_line(fd: int) -> bytes:
 
 
 def _run_first_process(
-    plan: dict[str, Any], argv: list[str], env: dict[str, str], *, owner: tuple[int, int], report_fd: int, alive_fd: int
+    plan: dict[str, Any],
+    program: Callable[[], None],
+    name: str,
+    *,
+    owner: tuple[int, int],
+    report_fd: int,
+    alive_fd: int,
 ) -> None:
     """Be the first process of the new namespaces. Does not return."""
     code = CANNOT_START
@@ -137,7 +157,7 @@ def _run_first_process(
         kernel.leave_keyring()
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         kernel.drop_capabilities()
-        code = _supervise(plan, argv, env, report_fd, forwarder)
+        code = _supervise(plan, program, name, report_fd, forwarder)
     except BaseException as error:  # noqa: BLE001 - a fork of the starter: nothing may return into its code
         text = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else repr(error)
         with contextlib.suppress(OSError):
@@ -184,6 +204,10 @@ def _build(plan: dict[str, Any]) -> Forwarder | None:
         kernel.mount("tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode=1777,size={size}")
     for source, entry in zip(sources, plan["mounts"], strict=True):
         _bind(OLD + source, entry["target"], writable=entry["writable"])
+    for target in filter(os.path.isdir, plan["hidden"]):
+        kernel.mount(
+            "tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY, "mode=755,size=4k"
+        )
     _mount_devices(plan["shm_bytes"])
     _mount_proc()
     for target, text in plan["files"].items():
@@ -212,7 +236,7 @@ def _bind(source: str, target: str, *, writable: bool) -> None:
 def _make_root_read_only() -> None:
     """Make the root itself read-only, but not what is mounted in it."""
     # MS_REMOUNT | MS_BIND | MS_RDONLY: mount_setattr would need its flag AT_RECURSIVE not to be set
-    kernel.mount("none", "/", "", 32 | kernel.MS_BIND | 1 | kernel.MS_NOSUID | kernel.MS_NODEV)
+    kernel.mount("none", "/", "", 32 | kernel.MS_BIND | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV)
 
 
 def _mount_devices(shm_bytes: int) -> None:
@@ -255,11 +279,11 @@ def _open_network(plan: dict[str, Any]) -> Forwarder | None:
 
 
 def _supervise(
-    plan: dict[str, Any], argv: list[str], env: dict[str, str], report_fd: int, forwarder: Forwarder | None
+    plan: dict[str, Any], program: Callable[[], None], name: str, report_fd: int, forwarder: Forwarder | None
 ) -> int:
     """Run the program until it ends, then end the rest, and report both. Returns the exit code."""
     reader = kernel.signal_reader({*PASSED_ON, signal.SIGCHLD})
-    pid = _spawn(plan, argv, env)
+    pid = _spawn(plan, program, name)
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     os.chdir("/")
     null = os.open("/dev/null", os.O_RDWR)
@@ -294,22 +318,21 @@ def _supervise(
     return code if code >= 0 else 128 - code
 
 
-def _spawn(plan: dict[str, Any], argv: list[str], env: dict[str, str]) -> int:
-    """Start the program, and return when it is being executed. Raises OSError if it can't be."""
+def _spawn(plan: dict[str, Any], program: Callable[[], None], name: str) -> int:
+    """Start the program, and return when it is being executed. Raises OSError with its name if it can't be."""
     failed_r, failed_w = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             os.setsid()
-            kernel.close_on_exec(3)
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
                 with contextlib.suppress(OSError, ValueError):
                     signal.signal(number, signal.SIG_DFL)
-            for name, (soft, hard) in plan["rlimits"].items():
-                resource.setrlimit(getattr(resource, name), (soft, hard))
+            for limit, values in plan["rlimits"].items():
+                resource.setrlimit(getattr(resource, limit), tuple(values))
             os.chdir(plan["cwd"])
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            os.execvpe(argv[0], argv, env)  # noqa: S606
+            program()
         except OSError as error:
             os.write(failed_w, json.dumps([error.errno, error.strerror]).encode())
         finally:
@@ -318,7 +341,7 @@ def _spawn(plan: dict[str, Any], argv: list[str], env: dict[str, str]) -> int:
     with os.fdopen(failed_r, "rb") as file:
         failure = file.read()
     if failure:
-        raise OSError(*json.loads(failure), argv[0])
+        raise OSError(*json.loads(failure), name)
     return pid
 
 
@@ -366,8 +389,7 @@ def main() -> None:
     """Run one program; see the module's docstring."""
     with os.fdopen(int(sys.argv[1]), "rb") as file:
         job = json.load(file)
-    for number in PASSED_ON:  # forwarded while waiting
-        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # until there is a process to pass them on to
     try:
         entered = start(job["plan"], job["argv"], job["env"])
     except (EnterError, OSError) as error:
@@ -375,6 +397,7 @@ def main() -> None:
         sys.exit(CANNOT_START)
     for number in PASSED_ON:
         signal.signal(number, lambda received, _: os.kill(entered.pid, received))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     _, status = os.waitpid(entered.pid, 0)
     entered.read_report()
     code = os.waitstatus_to_exitcode(status)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
 from pinchbench.errors import ConfigError
@@ -54,8 +55,9 @@ def choose(wanted: Level | None, support: Support) -> Level:
     return wanted
 
 
+@cache
 def find_support() -> Support:
-    """Try the levels. Starts two short-lived processes, and leaves nothing behind."""
+    """Try the levels, once. Starts two short-lived processes, and leaves nothing behind."""
     if not sys.platform.startswith("linux"):
         missing = "It exists only on Linux."
         return Support(namespaces_refused=missing, landlock_refused=missing)

@@ -21,6 +21,7 @@ def try_namespaces() -> None:
         "tmpfs": {"/tmp": 65536},  # noqa: S108
         "files": {},
         "links": {},
+        "hidden": [],
         "network": "none",
         "forward": None,
         "cwd": "/tmp",  # noqa: S108

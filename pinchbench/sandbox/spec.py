@@ -59,7 +59,10 @@ class Forward:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SandboxSpec:
-    """What one trial may see and reach. Converts to and from JSON with msgspec."""
+    """What one trial may see and reach. Converts to and from JSON with msgspec.
+
+    `hidden` are folders below mounts that are empty inside.
+    """
 
     mounts: tuple[Mount, ...]
     network: Network
@@ -69,6 +72,7 @@ class SandboxSpec:
     cwd: str = WORKSPACE
     tmp_bytes: int = TMP_BYTES
     rlimits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ConfigError for a description that can't be carried out."""
@@ -114,6 +118,7 @@ def make_spec(
     allowed: Iterable[Mount] = (),
     network: Network = Network.NONE,
     forward: Forward | None = None,
+    hidden: tuple[str, ...] = (),
     uid: int | None = None,
     gid: int | None = None,
 ) -> SandboxSpec:
@@ -138,7 +143,7 @@ def make_spec(
     files = _generated_files(
         os.getuid() if uid is None else uid, os.getgid() if gid is None else gid, is_open=network is Network.OPEN
     )
-    return SandboxSpec(mounts=tuple(mounts), network=network, forward=forward, links=links, files=files)
+    return SandboxSpec(mounts=tuple(mounts), network=network, forward=forward, links=links, files=files, hidden=hidden)
 
 
 def _system() -> tuple[list[Mount], dict[str, str]]:

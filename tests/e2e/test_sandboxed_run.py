@@ -29,6 +29,15 @@ LOOK = (
     " (exec 3<>/dev/tcp/127.0.0.1/22) 2>&1; getent hosts example.org; echo looked"
 )
 SECRET = "the expected answer is 42"
+# A program that names its file by the whole path, which is another one in a sandbox.
+MAKE_TOOL = 'printf a > a.txt; echo "cat $PWD/a.txt" > tool.sh; cat tool.sh'
+CHECK = """
+import subprocess
+
+def grade(transcript, workspace_path):
+    said = subprocess.run(["sh", "tool.sh"], capture_output=True, text=True).stdout
+    return {"tool": said == "a", "path": f"cat {workspace_path}/a.txt" in str(transcript)}
+"""
 
 
 def _tasks(secret: Path) -> list[TaskFile]:
@@ -37,6 +46,11 @@ def _tasks(secret: Path) -> list[TaskFile]:
         TaskFile(
             task_id="task_writes",
             turns=[("Write a.txt.", [("write", {"path": "a.txt", "content": "a\n"})], "Written.")],
+        ),
+        TaskFile(
+            task_id="task_makes_a_tool",
+            turns=[("Make a tool.", [("exec", {"command": MAKE_TOOL})], "Made.")],
+            check=CHECK,
         ),
         TaskFile(
             task_id="task_looks_around",
@@ -79,6 +93,10 @@ async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
 
     for result in (inside, outside, again):
         assert {one.reason for one in result.outcomes} == {Reason.COMPLETED}, result.outcomes
+    for result in (inside, outside):
+        assert [one.breakdown for one in result.grades.values() if one.score is not None] == [
+            {"tool": 1.0, "path": 1.0}
+        ]
     assert {one.level for one in inside.outcomes} == {"namespaces"}
     assert {one.level for one in outside.outcomes} == {"guardian"}
     seen, unboxed = _said(inside)["task_looks_around"], _said(outside)["task_looks_around"]

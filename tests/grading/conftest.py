@@ -12,7 +12,9 @@ import pytest
 from anyio import fail_after
 
 from pinchbench.files.archive_write import keep_workspace
+from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.grading.checks import CheckJob, run_check
+from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.transcript.lines import parse_line
 
 if TYPE_CHECKING:
@@ -26,8 +28,9 @@ NOW = 1_750_000_000.0  # 2025-06-15, 15:06:40 UTC
 class Desk:
     """A trial's workspace and transcript, the evidence made of them, and a place where checks are run on it."""
 
-    def __init__(self, folder: Path, marker: str) -> None:
+    def __init__(self, folder: Path, marker: str, sandbox: CheckSandbox | None) -> None:
         """Begin with an empty workspace and an empty transcript."""
+        self.sandbox = sandbox
         self.workspace = folder / "runs" / "task"
         self.workspace.mkdir(parents=True)
         self.scratch = folder / "scratch"
@@ -57,6 +60,7 @@ class Desk:
             log=self.log,
             marker=self.marker,
             timeout_s=30.0,
+            sandbox=self.sandbox,
         )
         job = replace(job, **changes)  # type: ignore[arg-type]
         return replace(job, transcript_length=_count(job.transcript)) if "transcript_length" not in changes else job
@@ -76,6 +80,12 @@ def _count(transcript: Path) -> int:
     return sum(len(parse_line(line).events) for line in lines)
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path, marker=f"test-check/{uuid4().hex}")
+REFUSED = find_support().reason(Level.NAMESPACES)
+IN_NAMESPACES = pytest.param(
+    CheckSandbox(), id="namespaces", marks=pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")
+)
+
+
+@pytest.fixture(params=[pytest.param(None, id="none"), IN_NAMESPACES])
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
+    return Desk(tmp_path, f"test-check/{uuid4().hex}", request.param)

@@ -173,7 +173,8 @@ def grade(t, w):
 """
         )
         assert grade.ungraded is Ungraded.CHECK_DIED
-        assert "watches over the check" in grade.notes[0]
+        # in namespaces its parent can't be killed, and the alarm of `fork` ends it
+        assert ("watches over the check" if desk.sandbox is None else "SIGALRM") in grade.notes[0]
 
     async def test_killing_its_process_group_kills_itself(self, desk: Desk) -> None:
         grade = await desk.check("import os\ndef grade(t, w):\n    os.kill(0, 9)")

@@ -15,6 +15,8 @@ from pinchbench.process.leftovers import find_marked
 from pinchbench.process.prepared.call import ANSWER_BYTES
 from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, contain_level, supervise
+from pinchbench.sandbox.levels import Level, find_support
+from pinchbench.sandbox.spec import SandboxSpec, make_spec
 from processes import lives
 
 if TYPE_CHECKING:
@@ -26,8 +28,16 @@ pytestmark = pytest.mark.anyio
 JOBS = "tests.process.prepared_jobs"
 
 
-async def run(stage: PlayFolders, code: str, *, level: str = "", timeout_s: float = 30.0) -> ProcessEnd:
+REFUSED = find_support().reason(Level.NAMESPACES)
+needs_namespaces = pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")
+
+
+async def run(
+    stage: PlayFolders, code: str, *, level: str = "", timeout_s: float = 30.0, sandbox: SandboxSpec | None = None
+) -> ProcessEnd:
     spec = replace(stage.spec([code], limits=Limits(grace_s=0, sweep_s=0)), prepared=JOBS)
+    if sandbox is not None:
+        spec = replace(spec, sandbox=sandbox.plan())
     with fail_after(45):
         return await supervise(spec, timeout_s=timeout_s, level=level)
 
@@ -72,6 +82,37 @@ os.write(channel, b"sent")
         "['PATH', 'PYTHONDONTWRITEBYTECODE'] [0, 1, 2] 4 True",
         f"True {stage.folder.resolve()}",
     ]
+
+
+@needs_namespaces
+async def test_a_job_in_a_sandbox_answers_by_its_channel_and_has_no_other_file(stage: PlayFolders) -> None:
+    code = """
+files = sorted(int(one) for one in os.listdir("/proc/self/fd"))
+print(files[:3], len([one for one in files if os.path.exists(f"/proc/self/fd/{one}")]), sorted(os.environ))
+print(os.getpid(), os.getppid(), os.getcwd(), os.listdir("."), os.path.exists("/root") or os.path.exists("/home/user"))
+os.write(channel, b"sent")
+"""
+    (stage.folder / "inside").mkdir()
+    (stage.folder / "inside" / "a.txt").touch()
+    end = await run(stage, code, sandbox=make_spec(state=None, workspace=stage.folder / "inside"))
+    assert (end.reason, end.exit_code, end.level, end.answer) == (EndReason.EXITED, 0, "namespaces", "sent")
+    assert stage.out().splitlines() == [
+        "[0, 1, 2] 4 ['PATH', 'PYTHONDONTWRITEBYTECODE']",
+        "2 1 /workspace ['a.txt'] False",
+    ]
+
+
+@needs_namespaces
+async def test_what_another_process_of_the_sandbox_sends_is_no_answer(stage: PlayFolders) -> None:
+    code = "os.fork() or (os.write(channel, b'forged'), os._exit(0))\nos.wait()\nos.write(channel, b'sent')"
+    assert (await run(stage, code, sandbox=make_spec(state=None, workspace=stage.folder))).answer == "sent"
+
+
+@needs_namespaces
+async def test_the_end_of_a_job_in_a_sandbox_ends_what_it_has_started(stage: PlayFolders) -> None:
+    code = "os.fork() or (os.setsid(), os.environ.clear(), __import__('time').sleep(600))"
+    end = await run(stage, code, sandbox=make_spec(state=None, workspace=stage.folder))
+    assert (end.exit_code, len(end.leftovers), find_marked(stage.marker)) == (0, 1, [])
 
 
 async def test_a_module_that_cannot_be_imported_is_named(stage: PlayFolders) -> None:

@@ -9,13 +9,17 @@ import pytest
 from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
+from pinchbench.model import Outcome, Reason, TrialKey
+from pinchbench.results.paths import RunFiles
 from pinchbench.runner import sandboxing
-from pinchbench.runner.sandboxing import choose_sandboxing
+from pinchbench.runner.sandboxing import check_sandbox, choose_sandboxing
+from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Support
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pinchbench.model import Task
     from pinchbench.runner.model_wire import ModelWire
 
 pytestmark = pytest.mark.anyio
@@ -93,3 +97,23 @@ async def test_what_the_user_allows_is_seen_too(tmp_path: Path) -> None:
     assert [(one.source, one.writable) for one in chosen.allowed] == [(str(tmp_path), True)]
     with pytest.raises(ConfigError, match="does not exist"):
         await choose_sandboxing(_config(allow=("/nowhere/at/all",)), OWN)
+
+
+def test_checks_have_a_sandbox_where_the_machine_has_namespaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = check_sandbox((f"{tmp_path}:rw", "/nowhere/at/all"))
+
+    assert found is not None
+    assert [one.source for one in found.allowed] == [str(tmp_path)]
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(namespaces_refused="The kernel refused it."))
+    assert check_sandbox() is None
+
+
+@pytest.mark.parametrize(("level", "seen"), [("namespaces", "/workspace"), ("guardian", "/runs/task")])
+def test_a_check_is_given_the_workspace_by_the_path_that_the_agent_saw(tmp_path: Path, level: str, seen: str) -> None:
+    key = TrialKey(task_id="task", repetition=1)
+    outcome = Outcome(key=key, reason=Reason.COMPLETED, digest="d", level=level, workspace="/runs/task")
+    files = RunFiles(output_dir=tmp_path, name="run")
+
+    assert grade_job("run", files, cast("Task", None), outcome, timezone="").workspace == seen

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,6 +133,15 @@ def test_an_allowed_folder_is_visible_and_read_only_unless_asked_otherwise(trial
     for writable in (False, True):
         mount = Mount(source=str(extra), target="/extra", writable=writable)
         assert (trial.sh("touch /extra/x", trial.spec(allowed=[mount])).returncode == 0) is writable
+
+
+def test_a_hidden_folder_is_empty_and_can_not_be_written(trial: Trial) -> None:
+    (trial.workspace / "tasks").mkdir(mode=0o777)
+    (trial.workspace / "tasks" / "solution").write_text("42", encoding="utf-8")
+    spec = replace(trial.spec(), hidden=("/workspace/tasks", "/workspace/missing"))
+    done = trial.sh("ls -A /workspace/tasks; touch /workspace/tasks/x", spec)
+    assert done.stdout == ""
+    assert "Read-only file system" in done.stderr
 
 
 def test_a_program_that_does_not_exist_is_an_error(trial: Trial) -> None:

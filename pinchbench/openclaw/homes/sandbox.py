@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import Network
 from pinchbench.sandbox.spec import HOME, NODE, OPENCLAW, STATE, SYSTEM_DIRS, WORKSPACE, Forward, Mount, make_spec
+from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,6 +95,7 @@ class HomeSandbox:
             ),
             network=self.network,
             forward=forward,
+            hidden=(str(bundled_tasks_dir()),),  # it may be in a folder of the system's Python
         )
         return replace(
             spec,

@@ -15,6 +15,8 @@ from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper, com
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
+    from typing import Any
+
     from pinchbench.sandbox.enter import Entered
 
 OWN_NAMES = (MARKER, "PINCHBENCH_RUNNER")
@@ -23,6 +25,11 @@ COUNT_CHECK_S = 0.25  # how often processes are counted if their number is limit
 KILL_ROUND_S = 0.02  # how long to wait for the effect of one round of SIGKILL
 KILL_LIMIT_S = 5.0  # a process in uninterruptible sleep can't be killed: give up after this time and report it
 MAX_NAMED = 20  # how many leftovers the report lists
+
+
+def inside_env(job: Job) -> dict[str, str]:
+    """Return the environment of a job in a sandbox: the guardian finds its processes there by their namespace."""
+    return {name: value for name, value in job.env.items() if name not in OWN_NAMES}
 
 
 def go_first() -> None:
@@ -70,13 +77,17 @@ class Guardian:
             return spawn(job.argv, job.env)
         from pinchbench.sandbox import enter  # noqa: PLC0415 - takes milliseconds, and only sandboxes need it
 
-        # The guardian finds what runs there by its namespace, and the agent has no business with the marker.
-        env = {name: value for name, value in job.env.items() if name not in OWN_NAMES}
         try:
-            self._entered = enter.start(job.sandbox, job.argv, env)
+            self._entered = self.enter(job, job.sandbox)
         except enter.EnterError as error:
             raise OSError(errno.EIO, f"The sandbox could not be set up ({error})") from error
         return self._entered.pid
+
+    def enter(self, job: Job, plan: dict[str, Any]) -> Entered:
+        """Start the job's process in a sandbox. Raises EnterError and OSError."""
+        from pinchbench.sandbox import enter  # noqa: PLC0415 - see `start`
+
+        return enter.start(plan, job.argv, inside_env(job))
 
     def _sandbox_report(self, exit_code: int | None) -> dict[str, object]:
         """Return what the first process of the sandbox has reported, in the words of the report; blocks until its end.

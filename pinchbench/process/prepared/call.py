@@ -15,22 +15,27 @@ import struct
 import sys
 import time
 import traceback
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from pinchbench.process.guardian.guard import Guardian, leave_stopping_to_the_runner
+from pinchbench.process.guardian.guard import Guardian, inside_env, leave_stopping_to_the_runner
 from pinchbench.process.guardian.line import Job, Line
 from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper
+from pinchbench.sandbox.enter import start_fork
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import NoReturn
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
+
+    from pinchbench.sandbox.enter import Entered
 
 RUNNER = "PINCHBENCH_RUNNER"
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 ANSWER_BYTES = 4 * 1024 * 1024  # far more than 500 criteria of 200 characters and a traceback
 READ_BYTES = 64 * 1024
+HELLO = b"."  # sent by a fork in a sandbox before its job can run anything
 CHANNEL = 4000  # file descriptor of the channel: above those that programs close to drop inherited files
 LIBC = ctypes.CDLL(None)
 FILES = 4  # per call: the guardian's end of the connection, stdin, stdout, stderr
@@ -59,6 +64,13 @@ class Channel:
             self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._answer = b""
         self.pid = 0  # the only sender that is accepted
+
+    def meet(self) -> None:
+        """Wait for the `HELLO` of a fork whose id is unknown, as it is in another PID namespace, or for its end."""
+        self._ours.setblocking(True)
+        _, notes, *_ = self._ours.recvmsg(len(HELLO), socket.CMSG_SPACE(CREDENTIALS.size))
+        self._ours.setblocking(False)
+        self.pid = self._sender(notes) or 0
 
     def fileno(self) -> int:
         """Return the file descriptor of this end."""
@@ -104,15 +116,24 @@ class ForkingGuardian(Guardian):
         self._channel = Channel()
 
     def start(self, job: Job) -> int:
-        """Fork a process for the job and return its id."""
-        guardian = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            self._become(job, guardian)
-        self._channel.theirs.close()
-        self._channel.pid = pid
+        """Fork a process for the job, or the first process of its sandbox, and return its id. Raises OSError."""
+        if job.sandbox is None:
+            guardian = os.getpid()
+            self._channel.pid = pid = os.fork()
+            if pid == 0:
+                self._become(job, guardian)
+            self._channel.theirs.close()
+        else:
+            pid = super().start(job)
         self._line.listen(self._channel.fileno(), self._channel.read)
         return pid
+
+    def enter(self, job: Job, plan: dict[str, Any]) -> Entered:
+        """Fork a process for the job in a sandbox. Raises EnterError and OSError."""
+        entered = start_fork(plan, partial(self._do, job.argv[0], inside_env(job), hello=HELLO), name="the job")
+        self._channel.theirs.close()
+        self._channel.meet()
+        return entered
 
     def take_answer(self, *, is_over: bool) -> dict[str, object]:
         """Return the answer that the fork has sent, if it has exited by itself."""
@@ -127,11 +148,19 @@ class ForkingGuardian(Guardian):
         try:
             os.setsid()
             end_with(guardian)
+            self._do(job.argv[0], job.env)
+        finally:
+            os._exit(BROKEN)
+
+    def _do(self, argument: str, env: Mapping[str, str], hello: bytes = b"") -> NoReturn:
+        try:
             usual_signals()
             channel = keep_only(self._channel.theirs.detach())
-            take_environment(job.env)
+            if hello:
+                os.write(channel, hello)
+            take_environment(env)
             gc.enable()
-            self._module.main(job.argv[0], channel)
+            self._module.main(argument, channel)
         except BaseException:  # noqa: BLE001 - the fork has no caller to raise it to
             traceback.print_exc()
         finally:
@@ -173,7 +202,7 @@ def keep_only(channel: int) -> int:
     return kept
 
 
-def take_environment(env: dict[str, str]) -> None:
+def take_environment(env: Mapping[str, str]) -> None:
     """Make `env` this process's environment.
 
     Programs started by this process inherit the markers, but `os.environ` does not contain them, so that a job's result

@@ -1,0 +1,60 @@
+"""The namespaces of a check, in which nothing exists but its copy of the workspace, the transcript, and programs."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from pinchbench.sandbox.spec import RESERVED, Mount, make_spec
+from pinchbench.suite.bundled import bundled_tasks_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.grading.check_place import CheckFolder
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckSandbox:
+    """The namespaces that checks run in. Paths are the same as without, so that the grade is too.
+
+    `allowed` are further paths that a check may read.
+    """
+
+    allowed: tuple[Mount, ...] = ()
+
+    def plan(self, place: CheckFolder, *, transcript: Path, workspace: str, path: str) -> dict[str, Any]:
+        """Return the plan for the check that works in `place`.
+
+        `transcript` need not exist. Programs of the agent may name its workspace by the path that it had, `workspace`:
+        the check's copy is there too, unless that path is one of the sandbox's own. `path` is the check's `PATH`.
+        """
+        mounts = [Mount(source=str(place.folder), target=str(place.folder), writable=True)]
+        if transcript.is_file():
+            mounts.append(Mount(source=str(transcript), target=str(transcript)))
+        spec = make_spec(
+            state=None,
+            workspace=place.copy,
+            path_dirs=[Path(sys.prefix), Path(sys.base_prefix), *(Path(one) for one in path.split(":") if one)],
+            allowed=(*mounts, *(replace(one, writable=False) for one in self.allowed)),
+            hidden=(str(bundled_tasks_dir()),),
+        )
+        if _is_free(workspace, [*(mount.target for mount in spec.mounts), *spec.links]):
+            alias = Mount(source=str(place.copy), target=workspace, writable=True)
+            spec = replace(spec, mounts=(*spec.mounts, alias))
+        return replace(spec, cwd=str(place.copy)).plan()
+
+
+def _is_free(target: str, taken: Sequence[str]) -> bool:
+    """Return whether something can be mounted at `target` without hiding, or being inside, something else."""
+    path = PurePosixPath(target)
+    own = [PurePosixPath(name) for name in (*taken, *RESERVED) if name not in ("/", "/tmp")]  # noqa: S108
+    return (
+        path.is_absolute()
+        and ".." not in path.parts
+        and "\0" not in target
+        and target not in ("/", "/tmp")  # noqa: S108
+        and not any(path.is_relative_to(one) or one.is_relative_to(path) for one in own)
+    )

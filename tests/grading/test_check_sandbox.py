@@ -1,0 +1,110 @@
+"""Checks in namespaces of their own: what exists for them and their programs, and that grades are the same."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import fail_after
+
+from grading.conftest import IN_NAMESPACES
+from grading.test_checks import LOOK_AROUND
+from pinchbench.grading.check_place import CheckFolder
+from pinchbench.grading.check_sandbox import CheckSandbox
+from pinchbench.grading.checks import run_check
+from pinchbench.sandbox.spec import Mount
+from pinchbench.suite.bundled import bundled_tasks_dir
+
+if TYPE_CHECKING:
+    from grading.conftest import Desk
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("desk", [IN_NAMESPACES], indirect=True)]
+# A program of the agent's, which the check runs as tasks do.
+RUN = """
+import subprocess, sys
+def grade(t, w):
+    done = subprocess.run([sys.executable, "mine.py"], capture_output=True, text=True)
+    print(done.stdout, done.stderr)
+    return {"done": done.returncode == 0}
+"""
+
+
+async def test_its_programs_find_neither_results_nor_suites_nor_other_checks_nor_other_processes(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (desk.scratch / "neighbour").mkdir(parents=True)
+    (tmp_path / "results").mkdir()
+    absent = [tmp_path / "results", desk.scratch / "neighbour", desk.log, Path.home() / ".ssh", bundled_tasks_dir()]
+    program = f"""
+import os
+numbers = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+assert numbers == [1, 2, os.getpid()], numbers
+found = [path for path in {[*map(str, absent)]!r} if os.path.exists(path) and os.listdir(path)]
+assert not found, found
+"""
+    (desk.workspace / "mine.py").write_text(program, encoding="utf-8")
+    grade = await desk.check(RUN)
+    assert grade.score == 1.0, desk.said()
+
+
+async def test_its_programs_have_no_network(desk: Desk) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as neighbour:
+        program = f"""
+import socket
+for address in (("127.0.0.1", {neighbour.getsockname()[1]}), ("192.0.2.1", 80)):
+    try:
+        socket.create_connection(address, 5)
+    except OSError:
+        continue
+    raise SystemExit(f"reached {{address}}")
+"""
+        (desk.workspace / "mine.py").write_text(program, encoding="utf-8")
+        grade = await desk.check(RUN)
+    assert grade.score == 1.0, desk.said()
+
+
+async def test_programs_that_name_the_workspace_by_its_path_find_the_copy(desk: Desk) -> None:
+    path = desk.workspace / "out.txt"
+    path.write_text("theirs", encoding="utf-8")
+    program = "import sys\nassert open(sys.argv[1]).read() == 'theirs'\nopen(sys.argv[1], 'w').write('spoilt')"
+    (desk.workspace / "mine.py").write_text(program.replace("sys.argv[1]", repr(str(path))), encoding="utf-8")
+    grade = await desk.check(RUN)
+    assert grade.score == 1.0, desk.said()
+    assert path.read_text("utf-8") == "theirs"
+
+
+@pytest.mark.parametrize("path", ["", "relative", "/", "/tmp", "/usr/local/task", "/proc/1", "/a/../b"])
+async def test_a_path_of_the_sandbox_is_not_replaced_by_the_workspace(desk: Desk, path: str) -> None:
+    (desk.workspace / "mine.py").write_text("open('/workspace/mine.py')", encoding="utf-8")
+    assert (await desk.check(RUN, workspace=path)).score == 1.0, desk.said()
+
+
+async def test_allowed_paths_can_be_read_and_not_written(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "tool").write_text("here", encoding="utf-8")
+    program = f"assert open({str(tmp_path / 'tool')!r}).read() == 'here'\nopen({str(tmp_path / 'tool')!r}, 'w')"
+    (desk.workspace / "mine.py").write_text(program, encoding="utf-8")
+    allowed = Mount(source=str(tmp_path / "tool"), target=str(tmp_path / "tool"), writable=True)
+    grade = await desk.check(RUN, sandbox=CheckSandbox(allowed=(allowed,)))
+    assert grade.score == 0.0
+    assert "Read-only file system" in desk.said()
+
+
+async def test_what_a_check_looks_at_is_the_same_without_a_sandbox(desk: Desk) -> None:
+    (desk.workspace / "a").write_text("a", encoding="utf-8")
+    seen = []
+    for sandbox in (CheckSandbox(), None):
+        with fail_after(45):
+            grade = await run_check(desk.job(LOOK_AROUND, timezone="Asia/Tokyo", sandbox=sandbox))
+        seen.append((replace(grade, cpu_s=0, duration_s=0), desk.said()))
+    assert seen[0] == seen[1]
+    assert seen[0][0].ungraded is None
+
+
+def test_the_bundled_suite_is_hidden_wherever_it_is_installed(desk: Desk, tmp_path: Path) -> None:
+    place = CheckFolder(folder=tmp_path, lock=-1)
+    plan = desk.sandbox.plan(place, transcript=tmp_path / "none", workspace="", path=os.defpath)  # type: ignore[union-attr]
+    assert plan["hidden"] == (str(bundled_tasks_dir()),)
