@@ -70,7 +70,7 @@ lint-async-all: $(VENV)/.dev
 
 check: $(VENV)/.dev $(VENV)/.browser
 	@$(MAKE) --no-print-directory --jobs $(JOBS) lint
-	$(BIN)/pytest -n $(WORKERS) -m "not openclaw and not chaos and not played"
+	$(BIN)/pytest -n $(WORKERS) --timeout 300 -m "not openclaw and not chaos and not played"
 
 e2e: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done

@@ -216,13 +216,14 @@ class Wire:
         self._fail(report.reason if isinstance(report, Failed) else "it did not start as expected")
         raise self._error()
 
-    async def listen(self) -> None:
-        """Receive reports until the proxy has gone."""
-        try:
-            while True:
-                self._take(await self._receive())
-        except LOST:
-            self._fail("it ended")
+    async def listen(self, scope: CancelScope) -> None:
+        """Receive reports until the proxy has gone, in this scope."""
+        with scope:
+            try:
+                while True:
+                    self._take(await self._receive())
+            except LOST:
+                self._fail("it ended")
 
     async def _receive(self) -> Report:
         return decode_report(await self._lines.receive_until(b"\n", MESSAGE_BYTES))
@@ -282,11 +283,13 @@ async def run_wire(configure: Configure, *, observe: Observer) -> AsyncGenerator
                 with fail_after(READY_LIMIT_S):
                     await wire.wait_until_ready(configure)
                 async with create_task_group() as group:
-                    group.start_soon(wire.listen)
+                    # a cancelled run still waits for the ends of its leases, which have to be heard
+                    listening = CancelScope(shield=True)
+                    group.start_soon(wire.listen, listening)
                     try:
                         yield wire
                     finally:
-                        group.cancel_scope.cancel()
+                        listening.cancel()
         except TimeoutError as error:
             raise WireError(f"The wire's proxy did not start within {READY_LIMIT_S:.0f} s. Run it again.") from error
         finally:

@@ -159,11 +159,12 @@ async def test_a_cancelled_run_ends_the_process(folder: Path) -> None:
         with anyio.CancelScope() as scope:
             async with (
                 run_wire(_configure("http://127.0.0.1:1", folder), observe=lambda _: None) as wire,
-                wire.lease(new_token(), trial="task/1", path=folder / "wire"),
+                wire.lease(new_token(), trial="task/1", path=folder / "wire") as trial,
             ):
                 scope.cancel()
                 await anyio.sleep_forever()
         assert scope.cancelled_caught
+    assert trial.released is not None  # the answer was heard, not given up on
     assert not [one for one in psutil.Process().children() if "pinchbench.wire" in one.cmdline()]
 
 
