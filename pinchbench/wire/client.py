@@ -168,8 +168,8 @@ class Wire:
         finally:
             with CancelScope(shield=True):  # bounded by ANSWER_LIMIT_S
                 answer = await self._ask(Release(token=token))
-        if isinstance(answer, Released):
-            trial_wire.released = answer
+            if isinstance(answer, Released):
+                trial_wire.released = answer
 
     async def send(self, command: Command) -> None:
         """Send a command that is not answered. Raises WireError."""
