@@ -24,6 +24,17 @@ class ConfigError(PinchBenchError):
     exit_code = 2
 
 
+class ExperimentError(PinchBenchError):
+    """An experiment's file can't be used. Every problem has its line."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path, problems: Sequence[tuple[int, str]]) -> None:
+        """`problems` are pairs of a line, from 1, and a reason without a full stop."""
+        super().__init__("\n".join(f"{path}:{line}: {reason.removesuffix('.')}." for line, reason in problems))
+        self.problems = tuple(problems)
+
+
 class SelectionError(PinchBenchError):
     """A task or category was named that does not exist, or nothing was selected."""
 

@@ -12,6 +12,7 @@ from pinchbench.cli.clean import clean
 from pinchbench.cli.compare import compare
 from pinchbench.cli.completion import completion
 from pinchbench.cli.doctor import doctor
+from pinchbench.cli.experiment import experiment
 from pinchbench.cli.export import export
 from pinchbench.cli.history import history
 from pinchbench.cli.openclaw import openclaw
@@ -36,7 +37,7 @@ PROGRAM = "pinchbench-async"
 ENDLESS = 100_000  # columns: longer than any text of ours
 LINE = 96  # columns of a command's line; formatting shortens it further on a narrow terminal
 SECTIONS = {
-    "Run": ("run", "resume", "regrade", "replay"),
+    "Run": ("run", "experiment", "resume", "regrade", "replay"),
     "Look at it": ("watch", "history", "report", "compare", "export", "verify", "wire"),
     "Public leaderboard": ("register", "upload"),
     "Tasks and set-up": ("tasks", "openclaw", "doctor", "clean", "completion"),
@@ -165,6 +166,7 @@ def cli() -> None:
 
 for _command in (
     run,
+    experiment,
     resume,
     regrade,
     replay,

@@ -92,7 +92,8 @@ SECTIONS = {
 def resume(**_options: Any) -> None:  # noqa: ANN401
     """Go on with a run that was ended early, whatever ended it.
 
-    RUN is a run's id, its folder, or its results file; without it, the newest unfinished run. Trials that have
+    RUN is a run's id, its folder, or its results file, or the folder of an experiment; without it, the newest
+    unfinished run. Trials that have
     finished are not run again. Settings are those of the run, unless given here; the environment changes none.
 
     \b

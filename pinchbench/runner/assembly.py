@@ -124,7 +124,14 @@ def assemble(
     jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
     dispatcher = _dispatcher(context.prepared)
     record = partial(hand_over, records)
-    control = RunControl(dispatcher, record=record, interrupt=context.interrupt, tell=context.observer.tell)
+    control = RunControl(
+        dispatcher,
+        record=record,
+        interrupt=context.interrupt,
+        tell=context.observer.tell,
+        share=context.share,
+        done=context.prepared.done,
+    )
     timezone = timezone_name()
     workers = tuple(
         Worker(

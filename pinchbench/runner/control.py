@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pinchbench.model import Attempt, Grade, Outcome, Usage
     from pinchbench.results.journal.records import Record
     from pinchbench.runner.scheduling.dispatcher import Decision, Dispatcher
+    from pinchbench.runner.sharing import Share
     from pinchbench.runner.signals import Interrupt
 
 
@@ -32,31 +34,47 @@ class RunControl:
         record: Callable[[Record], None],
         interrupt: Interrupt,
         tell: Callable[[str], None],
+        share: Share | None = None,
+        done: int = 0,
     ) -> None:
-        """`record` gets what is to be written to the journal, `tell` sentences for the user; neither ever waits."""
+        """`record` gets what is to be written to the journal, `tell` sentences for the user; neither ever waits.
+
+        `share` is the run's part of slots that it shares with others; `done` trials have ended before.
+        """
         self._dispatcher = dispatcher
         self._record = record
         self._interrupt = interrupt
         self._tell = tell
         self._changed = Event()
+        self._share = share
+        if share is not None:
+            share.slots.join(share.run, self._wake, done=done)
 
     async def take(self) -> Attempt | None:
         """Wait for an attempt that may be made now; None when there will be none. A cancellation loses nothing."""
         while not self._interrupt.stop.is_set():
             changed = self._changed
-            answer, decision = self._dispatcher.next(current_time())
-            self._act(decision)
+            answer = self._next() if self._share is None or self._share.is_turn() else math.inf
             if not isinstance(answer, float):
                 return answer
             with move_on_after(max(0.0, answer - current_time())):
                 await changed.wait()
         return None
 
+    def _next(self) -> Attempt | float | None:
+        answer, decision = self._dispatcher.next(current_time())
+        self._act(decision)
+        if self._share is not None:
+            self._share.took(answer)
+        return answer
+
     def ended(self, attempt: Attempt, outcome: Outcome) -> None:
         """Record the end of an attempt, then what comes of it."""
         decision = self._dispatcher.ended(attempt, outcome, current_time())
         self._record(TrialFinished(outcome=outcome, retried=decision.retried))
         self._act(decision)
+        if self._share is not None:
+            self._share.ended()
         self._wake()
 
     def uses(self, attempt: Attempt, usage: Usage) -> None:
@@ -89,6 +107,8 @@ class RunControl:
         if decision.ends_agents:
             self._interrupt.stop.set()
         if any(pace.is_end for pace in decision.paces):
+            if self._share is not None:
+                self._share.slots.leave(self._share.run)
             self._wake()
 
     def _wake(self) -> None:

@@ -34,14 +34,21 @@ if TYPE_CHECKING:
     from pinchbench.config import ResumeConfig
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.observer import Observer
+    from pinchbench.runner.sharing import Share
 
 
 FOR_A_SESSION: Mapping[str, object] = MappingProxyType({"max_hours": None, "verbose": False})
 NOTHING_LEFT = "Nothing is left to run or to grade."
 
 
-async def resume(config: ResumeConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
-    """Go on with a run, whatever has ended it, to its result.
+async def resume(
+    config: ResumeConfig,
+    *,
+    observer: Observer | None = None,
+    handle_signals: bool = False,
+    share: Share | None = None,
+) -> Result:
+    """Go on with a run, whatever has ended it, to its result; for `share` see `run_prepared`.
 
     Trials that have ended in a way that says something about the model are never run again; what an earlier attempt
     has left in the workspace of another is kept aside. Trials that ended but were not graded are graded. Where nothing
@@ -64,7 +71,7 @@ async def resume(config: ResumeConfig, *, observer: Observer | None = None, hand
                     run_observer.tell(NOTHING_LEFT)
                     result = await to_thread.run_sync(derive_result, files)
             return result
-        return await run_prepared(prepared, resumption, observer=observer, handle_signals=handle_signals)
+        return await run_prepared(prepared, resumption, observer=observer, handle_signals=handle_signals, share=share)
 
 
 def _find(config: ResumeConfig) -> RunFiles:

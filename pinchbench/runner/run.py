@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext
 from typing import TYPE_CHECKING
 
 from anyio import create_task_group, to_thread
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.runner.observer import Observer
     from pinchbench.runner.prepare import Prepared, Resumption
+    from pinchbench.runner.sharing import Share
 
 
 async def run_benchmark(config: RunConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:
@@ -49,8 +50,11 @@ async def run_prepared(
     *,
     observer: Observer | None = None,
     handle_signals: bool = False,
+    share: Share | None = None,
 ) -> Result:
     """Run a plan, or the rest of the plan of the run that `resumption` describes; see `run_benchmark`.
+
+    With `share`, trials start when it is the run's turn in slots that it shares with other runs.
 
     Every task group of a run is here, the longest-lived outermost. They end as follows: `root` when the observer has
     received the last event, `gateways` when no agent needs them, `writer` when every sender of records has closed,
@@ -59,7 +63,7 @@ async def run_prepared(
     """
     await to_thread.run_sync(require_capacity, prepared.config.concurrency)
     played = await to_thread.run_sync(scripts, prepared)
-    run = make_context(prepared, resumption, observer)
+    run = make_context(prepared, resumption, observer, share)
     async with create_task_group() as root:
         if handle_signals:
             root.start_soon(run.interrupt.listen, run.observer.tell)
@@ -74,7 +78,10 @@ async def run_prepared(
                     AsyncExitStack() as stack,
                 ):
                     with run.interrupt.setup:
-                        ready = await set_up(run, folders, scripted=scripted, wire=wire, gateways=gateways, stack=stack)
+                        async with nullcontext() if share is None else share.slots.set_up:
+                            ready = await set_up(
+                                run, folders, scripted=scripted, wire=wire, gateways=gateways, stack=stack
+                            )
                     if run.interrupt.signal is not None:
                         raise RunInterruptedError(run.interrupt.signal)
                     folders.has_begun = True

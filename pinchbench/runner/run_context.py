@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.runner.prepare import Prepared, Resumption
     from pinchbench.runner.run_folders import RunFolders
+    from pinchbench.runner.sharing import Share
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +35,7 @@ class RunContext:
         interrupt: what the user or the system asks it to do.
         observer: receives its events.
         redactor: knows its keys and masks them in all that it writes.
+        share: its part of slots that it shares with other runs; None if it has slots of its own.
     """
 
     prepared: Prepared
@@ -43,6 +45,7 @@ class RunContext:
     interrupt: Interrupt
     observer: RunObserver
     redactor: Redactor
+    share: Share | None = None
 
     def open_folders(self) -> AbstractAsyncContextManager[RunFolders]:
         """Return a context that owns the run's folders; see `open_run_folders`."""
@@ -59,7 +62,9 @@ class RunContext:
         self.interrupt.last_words = f"{LEAVING} `pinchbench-async resume {self.run_id}` goes on with the rest."
 
 
-def make_context(prepared: Prepared, resumption: Resumption | None, observer: Observer | None) -> RunContext:
+def make_context(
+    prepared: Prepared, resumption: Resumption | None, observer: Observer | None, share: Share | None = None
+) -> RunContext:
     """Return the context of a new run, or of the rest of the run that `resumption` describes.
 
     Must be called inside an event loop.
@@ -68,15 +73,18 @@ def make_context(prepared: Prepared, resumption: Resumption | None, observer: Ob
         run_id, files = resumption.facts.run_id, resumption.files
     else:
         config = prepared.config
-        run_id = new_run_id(datetime.now(UTC), secrets.token_hex(2))
+        run_id = new_run_id(datetime.now(UTC), secrets.token_hex(2)) if share is None else share.run_id
         files = RunFiles(output_dir=config.output_dir, name=f"{model_slug(config.model)}_{run_id}")
+    if share is not None:
+        prepared = replace(prepared, attempts=share.arrange(prepared.attempts))
     redactor = Redactor()
     return RunContext(
         prepared=prepared,
         resumption=resumption,
         run_id=run_id,
         files=files,
-        interrupt=Interrupt(),
+        interrupt=Interrupt() if share is None else share.interrupt,
         observer=RunObserver(observer, redactor),
         redactor=redactor,
+        share=share,
     )

@@ -53,8 +53,10 @@ class Interrupt:
         """Such as `SIGINT`; None when no signal came."""
         return self.signal.name if self.signal is not None else None
 
-    async def listen(self, tell: Callable[[str], None]) -> None:
-        """Take signals until `close`; `tell` gets a sentence for the user at each.
+    async def listen(
+        self, tell: Callable[[str], None], forward: Callable[[signal.Signals], None] = lambda _: None
+    ) -> None:
+        """Take signals until `close`; `tell` gets a sentence for the user at each, and `forward` the signal.
 
         A signal that was ignored when the program started stays so: `nohup` means that a run outlives its terminal.
         """
@@ -64,6 +66,7 @@ class Interrupt:
         with self._listening, anyio.open_signal_receiver(*heeded) as signals:
             async for number in signals:
                 self.take(number, tell)
+                forward(number)
 
     def close(self) -> None:
         """Take no more signals."""

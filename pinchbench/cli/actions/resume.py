@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.actions.running import carry_out, leave
-from pinchbench.config import ResumeConfig
+from pinchbench.cli.deferred import action
+from pinchbench.config import ResumeConfig, absolute_path
+from pinchbench.experiment.record import find_experiment
 from pinchbench.runner.resume import resume as go_on
 
 if TYPE_CHECKING:
@@ -34,6 +36,11 @@ def resume_run(
     settings["preflight"] = not settings.pop("no_preflight", False)
     if judge is not None:
         settings["judge"] = judge
+    if run is not None and (experiment := find_experiment(run, absolute_path(output_dir, option="--output-dir"))):
+        action("experiment.go_on")(
+            experiment, settings=settings, accept_changes=accept_changes, take_over=take_over, as_json=as_json
+        )
+        return
     config = ResumeConfig(
         run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
     )

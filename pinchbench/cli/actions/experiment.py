@@ -1,0 +1,137 @@
+"""What `experiment` does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio import create_task_group
+
+from pinchbench.cli.actions.running import INCOMPLETE, STOPPED
+from pinchbench.cli.output import print_result, say
+from pinchbench.experiment.record import read_record
+from pinchbench.experiment.run import resume_experiment, run_experiment
+from pinchbench.experiment.spec import read_experiment
+from pinchbench.report.html.compare import write_comparison
+from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
+from pinchbench.report.terminal.experiment import ExperimentView, print_experiment
+from pinchbench.report.terminal.live import can_draw
+from pinchbench.report.text import duration
+from pinchbench.results.compare.comparison import compare
+from pinchbench.results.compare.json import record
+from pinchbench.results.compare.samples import side_of
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.statistics import SEED
+from pinchbench.runner.prepare import prepare
+from pinchbench.runner.scheduling.plan import makespan_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from pathlib import Path
+
+    from pinchbench.experiment.record import ExperimentFiles
+    from pinchbench.experiment.run import ExperimentResult
+    from pinchbench.experiment.spec import Experiment
+    from pinchbench.results.compare.comparison import Comparison
+    from pinchbench.results.compare.samples import Sample
+
+
+def run_file(*, file: Path, dry_run: bool, as_json: bool) -> None:
+    """Run the experiment of a file, or show what would be run."""
+    experiment = read_experiment(file)
+    if dry_run:
+        show_plan(experiment, as_json=as_json)
+        return
+    names = [one.name for one in experiment.variants]
+    carry_out(partial(run_experiment, experiment), names, as_json=as_json)
+
+
+def go_on(files: ExperimentFiles, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+    """Go on with an experiment that was ended early."""
+    names = [one.name for one in read_record(files).variants]
+    carry_out(partial(resume_experiment, files, **options), names, as_json=as_json)
+
+
+def carry_out(
+    work: Callable[..., Coroutine[Any, Any, ExperimentResult]], names: Sequence[str], *, as_json: bool
+) -> None:
+    """Do the work of an experiment with a live view on stderr, compare its variants, and exit with its code."""
+    with stderr_writer() as writer:
+        console = report_console(writer)
+        view = ExperimentView(console, names, draws=can_draw(console, os.environ), is_full=writer.is_full)
+
+        async def show() -> ExperimentResult:
+            async with create_task_group() as group:
+                group.start_soon(view.draw)
+                result = await work(observe=view.observe, tell=view.say, handle_signals=True)
+                group.cancel_scope.cancel()
+            return result
+
+        result = anyio.run(show)
+        # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        writer.be_patient(END_LIMIT_S)
+        sides, comparisons = compared(result)
+        if comparisons:
+            write_comparison(comparisons, result.files.page)
+        print_experiment(console, sides, comparisons, result.failed)
+        if any(one.unfinished for one in result.results.values()) or result.failed:
+            say(f"Trials are left; go on with: pinchbench-async resume {result.files.folder}")
+    data = {"experiment": result.files.name, "comparisons": record(comparisons, seed=SEED)}
+    print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
+    _leave(result)
+
+
+def compared(result: ExperimentResult) -> tuple[list[Sample], tuple[Comparison, ...]]:
+    """Read the runs of an experiment and compare them with that of the first variant. Blocks."""
+    sides = [
+        side_of([read_run(result.files.run(variant))], label=variant.name)
+        for variant in result.record.variants
+        if variant.name in result.results
+    ]
+    has_baseline = result.record.variants[0].name in result.results
+    return sides, compare(sides) if has_baseline and len(sides) > 1 else ()
+
+
+def _leave(result: ExperimentResult) -> None:
+    if result.interrupted is not None:
+        sys.exit(128 + signal.Signals[result.interrupted])
+    for one in result.results.values():
+        if one.stop is not None:
+            sys.exit(STOPPED[one.stop])
+    if result.failed or not all(one.complete for one in result.results.values()):
+        sys.exit(INCOMPLETE)
+
+
+def show_plan(experiment: Experiment, *, as_json: bool) -> None:
+    """Print the variants, and how long the experiment can take. Blocks."""
+    rows: list[dict[str, object]] = []
+    durations_s: list[float] = []
+    longest_s: list[float] = []
+    for variant in experiment.variants:
+        prepared = prepare(variant.config)
+        trials = [attempt.trial for attempt in prepared.attempts]
+        known = prepared.expected_s
+        durations_s += [known.get(trial.key.task_id, trial.timeout_s) for trial in trials]
+        longest_s += [trial.timeout_s for trial in trials]
+        rows.append({"variant": variant.name, "trials": len(trials), "differs": dict(variant.differs)})
+    slots = experiment.variants[0].config.concurrency
+    expected_s = makespan_s(durations_s, slots=slots)
+    most_s = makespan_s(longest_s, slots=slots)
+    plan = {"name": experiment.name, "variants": rows, "expected_s": expected_s, "worst_case_s": most_s}
+    if as_json:
+        print_result(json.dumps(plan))
+        return
+    lines = [f"{one['variant']}: {one['trials']} trials, {_differs(one['differs'])}" for one in rows]
+    total = f"{len(longest_s)} trials on {slots} slots: about {duration(expected_s)}, at most {duration(most_s)}"
+    print_result("\n".join([*lines, total]))
+
+
+def _differs(settings: object) -> str:
+    pairs = settings.items() if isinstance(settings, dict) else ()
+    return ", ".join(f"{name} {value}" for name, value in pairs) or "as above"

@@ -1,0 +1,1 @@
+"""Experiments: variants of a run, made side by side and compared."""

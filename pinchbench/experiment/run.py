@@ -1,0 +1,247 @@
+"""One experiment, or the rest of one: its variants' runs side by side, in slots that they share."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import msgspec
+from anyio import create_task_group, to_thread
+
+from pinchbench.config import ResumeConfig
+from pinchbench.errors import PinchBenchError, ResultsError, RunInterruptedError
+from pinchbench.experiment.order import in_order
+from pinchbench.experiment.record import (
+    ExperimentFiles,
+    RecordedExperiment,
+    RecordedVariant,
+    read_record,
+    write_record,
+)
+from pinchbench.files.folders import folder_error, make_private, refuse_planted
+from pinchbench.openclaw.command import model_slug
+from pinchbench.runner.prepare import prepare
+from pinchbench.runner.provenance import plain_config
+from pinchbench.runner.resume import resume
+from pinchbench.runner.run import run_prepared
+from pinchbench.runner.scheduling.plan import new_run_id
+from pinchbench.runner.scheduling.rotation import Rotation
+from pinchbench.runner.sharing import Share, SharedSlots
+from pinchbench.runner.signals import Interrupt
+from pinchbench.runner.stored_config import stored_config
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from signal import Signals
+
+    from pinchbench.experiment.spec import Experiment
+    from pinchbench.results.finished_run import Result
+    from pinchbench.runner.observer import Observer
+    from pinchbench.runner.prepare import Prepared
+
+FIRST = (
+    "no new trials; the running agents of all variants are ended properly, and what has finished is graded. The next"
+    " Ctrl-C kills them and ends the grading."
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExperimentResult:
+    """What an experiment came to: the result of each variant's run, or why it has none, by the variant's name."""
+
+    files: ExperimentFiles
+    record: RecordedExperiment
+    results: Mapping[str, Result] = field(repr=False)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    interrupted: str | None = None
+
+
+async def run_experiment(
+    experiment: Experiment,
+    *,
+    observe: Callable[[str], Observer] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    handle_signals: bool = False,
+) -> ExperimentResult:
+    """Run an experiment to its result.
+
+    Each variant is a run of its own, which `resume`, `regrade`, `report`, `export` and `verify` take; the experiment's
+    folder links them. A variant whose run fails does not stop the others.
+
+    Args:
+        experiment: What to compare.
+        observe: Returns the observer of the run of the variant with this name.
+        tell: Gets sentences for the user about the experiment as a whole.
+        handle_signals: As for `run_benchmark`.
+
+    Raises:
+        PinchBenchError: The suite or the output folder can not be used, or no variant could begin.
+    """
+    prepared = await to_thread.run_sync(_prepare_all, experiment)
+    files, record = _record(experiment)
+    await to_thread.run_sync(_create, files, record)
+    begin = {name: partial(run_prepared, one) for name, one in prepared.items()}
+    variants = _Variants(files, record, begin, observe=observe)
+    return await variants.run(tell=tell, handle_signals=handle_signals)
+
+
+async def resume_experiment(
+    files: ExperimentFiles,
+    *,
+    settings: Mapping[str, object] = MappingProxyType({}),
+    accept_changes: bool = False,
+    take_over: bool = False,
+    observe: Callable[[str], Observer] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    handle_signals: bool = False,
+) -> ExperimentResult:
+    """Go on with an experiment, whatever has ended it: with the rest of each run, and with runs that did not begin.
+
+    `settings`, `accept_changes` and `take_over` are those of `ResumeConfig`, for each run. The other arguments and
+    errors are those of `run_experiment`.
+    """
+    record = await to_thread.run_sync(read_record, files)
+    if "concurrency" in settings:
+        record = msgspec.structs.replace(record, concurrency=int(str(settings["concurrency"])))
+    begin: dict[str, Callable[..., Awaitable[Result]]] = {}
+    for variant in record.variants:
+        run = files.run(variant)
+        if await to_thread.run_sync(run.provenance.exists):
+            config = ResumeConfig(
+                run=str(run.folder), accept_changes=accept_changes, take_over=take_over, settings=settings
+            )
+            begin[variant.name] = partial(resume, config)
+        else:
+            again = await to_thread.run_sync(partial(stored_config, variant.config, settings, run))
+            begin[variant.name] = partial(run_prepared, await to_thread.run_sync(prepare, again))
+    variants = _Variants(files, record, begin, observe=observe)
+    return await variants.run(tell=tell, handle_signals=handle_signals)
+
+
+def _prepare_all(experiment: Experiment) -> dict[str, Prepared]:
+    """Read the suite for each variant. Blocks."""
+    return {one.name: prepare(one.config) for one in experiment.variants}
+
+
+def _record(experiment: Experiment) -> tuple[ExperimentFiles, RecordedExperiment]:
+    now = datetime.now(UTC)
+    tokens = set[str]()
+    while len(tokens) <= len(experiment.variants):  # ids of one second that differ
+        tokens.add(secrets.token_hex(2))
+    own, *others = (new_run_id(now, token) for token in sorted(tokens))
+    config = experiment.variants[0].config
+    record = RecordedExperiment(
+        name=experiment.name,
+        experiment_id=own,
+        created_at=time.time(),
+        seed=experiment.seed,
+        concurrency=config.concurrency,
+        variants=tuple(
+            RecordedVariant(
+                name=one.name,
+                run=f"{model_slug(one.config.model)}_{run_id}",
+                config=plain_config(one.config),
+                differs=dict(one.differs),
+            )
+            for one, run_id in zip(experiment.variants, others, strict=True)
+        ),
+    )
+    return ExperimentFiles(output_dir=config.output_dir, name=f"{experiment.name}_{own}"), record
+
+
+def _create(files: ExperimentFiles, record: RecordedExperiment) -> None:
+    """Create the experiment's folder. Blocks. Raises ResultsError."""
+    try:
+        refuse_planted(files.output_dir, option="--output-dir")
+        files.output_dir.mkdir(parents=True, exist_ok=True)
+        make_private(files.folder)
+    except OSError as error:
+        raise folder_error(files.folder, error, option="--output-dir") from error
+    write_record(files, record, failed={})
+
+
+class _Variants:
+    """The runs of an experiment while they run."""
+
+    def __init__(
+        self,
+        files: ExperimentFiles,
+        record: RecordedExperiment,
+        begin: Mapping[str, Callable[..., Awaitable[Result]]],
+        *,
+        observe: Callable[[str], Observer] | None,
+    ) -> None:
+        """`begin` holds what makes each run, or the rest of it, by the variant's name."""
+        self._files = files
+        self._record = record
+        self._begin = begin
+        self._observe = observe
+        self._slots = SharedSlots(Rotation(begin, slots=record.concurrency, seed=record.seed))
+        self._interrupts = {name: Interrupt() for name in begin}
+        self._interrupt = Interrupt(first=FIRST)
+        self._results: dict[str, Result] = {}
+        self._failed: dict[str, str] = {}
+
+    async def run(self, *, tell: Callable[[str], None], handle_signals: bool) -> ExperimentResult:
+        """Run all of them to their results."""
+        files = self._files
+        self._interrupt.last_words = f"`pinchbench-async resume {files.folder}` goes on with the rest."
+        async with create_task_group() as root:
+            if handle_signals:
+                root.start_soon(self._interrupt.listen, tell, self._forward)
+            async with create_task_group() as group:
+                for variant in self._record.variants:
+                    group.start_soon(self._run, variant)
+            self._interrupt.close()
+        await to_thread.run_sync(partial(write_record, files, self._record, failed=self._failed))
+        if not self._results and self._interrupt.signal is not None:
+            raise RunInterruptedError(self._interrupt.signal)
+        if not self._results:
+            raise ResultsError(f"No variant could be run. {' '.join(_sentences(self._failed))}")
+        return ExperimentResult(
+            files=files,
+            record=self._record,
+            results=self._results,
+            failed=self._failed,
+            interrupted=self._interrupt.signal_name,
+        )
+
+    def _forward(self, number: Signals) -> None:
+        """Pass a signal on to the runs; each one acts on it as if it were alone."""
+        for interrupt in self._interrupts.values():
+            interrupt.take(number, lambda _: None)
+
+    async def _run(self, variant: RecordedVariant) -> None:
+        name = variant.name
+        share = Share(
+            run=name,
+            run_id=variant.run.rpartition("_")[2],
+            slots=self._slots,
+            interrupt=self._interrupts[name],
+            arrange=partial(in_order, seed=self._record.seed),
+        )
+        observer = self._observe(name) if self._observe is not None else None
+        try:
+            self._results[name] = await self._begin[name](observer=observer, share=share)
+        except* RunInterruptedError:
+            pass  # before its first trial: said once, for all
+        except* PinchBenchError as errors:
+            self._failed[name] = " ".join(dict.fromkeys(map(str, _leaves(errors))))
+        finally:
+            self._slots.leave(name)
+
+
+def _leaves(group: BaseExceptionGroup[PinchBenchError]) -> Sequence[PinchBenchError]:
+    found: list[PinchBenchError] = []
+    for error in group.exceptions:
+        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return found
+
+
+def _sentences(failed: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {why}" for name, why in failed.items()]

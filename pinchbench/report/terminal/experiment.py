@@ -1,0 +1,206 @@
+"""The terminal during an experiment, and its summary: the variants side by side."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from pinchbench.events import Notice, RunBegan, TrialEnded, TrialGraded
+from pinchbench.report.terminal.columns import Cell, Column, aligned
+from pinchbench.report.terminal.lines import grade_text, outcome_text
+from pinchbench.report.terminal.progress import RunProgress
+from pinchbench.report.text import amount, duration, many, plain, price
+from pinchbench.results.compare.comparison import Conclusion
+from pinchbench.results.compare.samples import Spent
+from pinchbench.results.compare.verdict import told, told_p
+from pinchbench.results.statistics import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+    from rich.console import Console
+
+    from pinchbench.events import Event
+    from pinchbench.results.compare.comparison import Comparison
+    from pinchbench.results.compare.samples import Sample
+
+REFRESH_S = 0.5
+NAME_WIDTH = 12  # columns of a variant's name where the terminal is narrow
+MARKS = {
+    Conclusion.A_BETTER: "worse",
+    Conclusion.B_BETTER: "better",
+    Conclusion.CANT_TELL: "undecided",
+    Conclusion.TOO_FEW_TASKS: "too few tasks",
+    Conclusion.NOTHING_PAIRED: "nothing to compare",
+}
+COLUMNS = (
+    Column(name="variant", least=NAME_WIDTH),
+    Column(name="done", is_right=True),
+    Column(name="running", is_right=True),
+    Column(name="score", is_right=True),
+    Column(name="95 % interval", is_right=True, rank=1),
+    Column(name="failed", is_right=True, rank=2),
+    Column(name="tokens", is_right=True, rank=4),
+    Column(name="cost", is_right=True, rank=3),
+    Column(name="", least=0),
+)
+
+
+@dataclass(slots=True)
+class _Row:
+    """A variant while it runs."""
+
+    progress: RunProgress = field(default_factory=RunProgress)
+    has_left: bool = False
+
+
+class ExperimentView:
+    """Shows the runs of an experiment; `observe` returns what `run_experiment` calls for each of them."""
+
+    def __init__(self, console: Console, names: Sequence[str], *, draws: bool, is_full: Callable[[], bool]) -> None:
+        """`draws`: redraw a table of the variants; else each event is a line. Nothing is shown while `is_full`."""
+        self._console = console
+        self._draws = draws
+        self._is_full = is_full
+        self._rows = {name: _Row() for name in names}
+        self._width = max(map(len, names))
+        self._live: Live | None = None
+
+    def observe(self, name: str) -> Callable[[MemoryObjectReceiveStream[Event]], object]:
+        """Return the observer of the run of this variant."""
+        return partial(self._watch, name)
+
+    def say(self, sentence: str) -> None:
+        """Write a line for the user."""
+        self._line(Text(plain(sentence)))
+
+    async def draw(self) -> None:
+        """Redraw the table of the variants until cancelled; on a terminal only."""
+        if not self._draws:
+            return
+        with Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
+            self._live = live
+            try:
+                while True:
+                    if not self._is_full():
+                        live.update(Group(*self._table()), refresh=True)
+                    await anyio.sleep(REFRESH_S)
+            finally:
+                live.update(Text(""), refresh=True)
+                self._live = None
+
+    async def _watch(self, name: str, events: MemoryObjectReceiveStream[Event]) -> None:
+        row = self._rows[name]
+        async for event in events:
+            row.progress.take(event, anyio.current_time())
+            match event:
+                case RunBegan():
+                    self._name(name, Text(f"{many(event.trials, 'trial')}, run {plain(event.run_id)}"))
+                case TrialEnded():
+                    self._name(name, outcome_text(event.outcome, retried=event.retried))
+                case TrialGraded():
+                    self._name(name, grade_text(event.grade))
+                case Notice():
+                    self._name(name, Text(plain(event.text)))
+                case _:
+                    pass
+        row.has_left = True
+
+    def _name(self, name: str, text: Text) -> None:
+        self._line(Text.assemble((f"{plain(name):<{self._width}}  ", "bold"), text))
+
+    def _line(self, text: Text) -> None:
+        if self._is_full():
+            return
+        line = Text.assemble((time.strftime("%H:%M:%S  "), "dim"), text)
+        self._console.print(line if self._draws else Text(line.plain), soft_wrap=True, highlight=False)
+
+    def _table(self) -> list[Text]:
+        return aligned(COLUMNS, [_live_row(name, row) for name, row in self._rows.items()], width=self._console.width)
+
+
+def _live_row(name: str, row: _Row) -> list[Cell]:
+    progress, counts = row.progress, row.progress.counts
+    scores: dict[str, list[float]] = {}
+    for (key, _), grade in progress.grades.items():
+        if grade.score is not None:
+            scores.setdefault(key.task_id, []).append(grade.score)
+    known = estimate(scores, resamples=200)
+    usage = progress.agents_usage
+    state = progress.step if progress.began is None else progress.pace
+    return [
+        Cell(text=plain(name), style="bold"),
+        Cell(text=f"{counts.done}/{progress.trials}" if progress.trials else "–"),
+        Cell(text=str(len(progress.slots))),
+        Cell(text="–" if counts.mean is None else f"{counts.mean:.3f}"),
+        Cell(text="–" if known.low is None else f"{known.low:.3f} to {known.high:.3f}"),
+        Cell(text=str(counts.infrastructure)),
+        Cell(text=amount(usage.total_tokens)),
+        Cell(text="–" if usage.known_cost_usd is None else price(usage.known_cost_usd)),
+        Cell(text="ended" if row.has_left else plain(state), style="dim"),
+    ]
+
+
+SUMMARY = (
+    Column(name="variant", least=NAME_WIDTH),
+    Column(name="score", is_right=True),
+    Column(name="95 % interval", is_right=True, rank=1),
+    Column(name="trials", is_right=True, rank=4),
+    Column(name="excluded", is_right=True, rank=3),
+    Column(name="difference", is_right=True),
+    Column(name="p", is_right=True, rank=2),
+    Column(name="", least=0),
+    Column(name="cost", is_right=True, rank=5),
+    Column(name="agents' time", is_right=True, rank=6),
+)
+
+
+def print_experiment(
+    console: Console, sides: Sequence[Sample], comparisons: Sequence[Comparison], failed: Mapping[str, str]
+) -> None:
+    """Print a row for each variant, compared with the first, and why the others have none."""
+    by_label = {one.b.label: one for one in comparisons}
+    rows = [_summary_row(side, by_label.get(side.label)) for side in sides]
+    console.print()
+    for line in aligned(SUMMARY, rows, width=console.width):
+        console.print(line, soft_wrap=True, highlight=False)
+    for name, why in failed.items():
+        console.print(Text(f"{plain(name)} could not be run: {plain(why)}", style="red"), soft_wrap=True)
+    if comparisons:
+        console.print(
+            Text(f"Differences are to {plain(sides[0].label)}, on the tasks that both have a score for."),
+            soft_wrap=True,
+        )
+    if len(comparisons) > 1:
+        console.print(
+            Text(
+                "Each p is adjusted for the number of comparisons by Holm's method. The intervals are not.", style="dim"
+            ),
+            soft_wrap=True,
+        )
+
+
+def _summary_row(side: Sample, comparison: Comparison | None) -> list[Cell]:
+    score = estimate([task.scores for task in side.tasks.values()])
+    spent = sum((task.spent for task in side.tasks.values()), Spent())
+    left_out = sum(task.left_out.total for task in side.tasks.values())
+    return [
+        Cell(text=plain(side.label), style="bold"),
+        Cell(text="–" if score.mean is None else f"{score.mean:.3f}"),
+        Cell(text="–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}"),
+        Cell(text=str(score.trials)),
+        Cell(text=str(left_out)),
+        Cell(text="baseline" if comparison is None else told(comparison.difference)),
+        Cell(text="" if comparison is None else told_p(comparison.p).removeprefix("p = ").removeprefix("p ")),
+        Cell(text="" if comparison is None else MARKS[comparison.verdict]),
+        Cell(text=price(spent.cost_usd) if spent.cost_usd else "–"),
+        Cell(text=duration(spent.time_s)),
+    ]

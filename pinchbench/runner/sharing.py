@@ -1,0 +1,85 @@
+"""Slots that several runs share, as the workers of these runs see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyio import Lock, current_time
+
+from pinchbench.model import Attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pinchbench.runner.scheduling.rotation import Rotation
+    from pinchbench.runner.signals import Interrupt
+
+
+class SharedSlots:
+    """Slots of several runs. Create inside an event loop.
+
+    `set_up` is held by a run while it sets itself up: what the machine has left is measured then, and a processor that
+    two share makes neither ready sooner.
+    """
+
+    def __init__(self, rotation: Rotation) -> None:
+        """`rotation` decides, and belongs to this object from now on."""
+        self.rotation = rotation
+        self.set_up = Lock()
+        self._wakes: dict[str, Callable[[], None]] = {}
+
+    def join(self, run: str, wake: Callable[[], None], *, done: int) -> None:
+        """Let a run take part from now on, `done` of whose trials have ended; `wake` lets its workers ask again."""
+        self._wakes[run] = wake
+        self.rotation.ready(run, done=done)
+        self.wake()
+
+    def leave(self, run: str) -> None:
+        """Go on without a run."""
+        self.rotation.left(run)
+        self._wakes.pop(run, None)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let the workers of all runs ask again."""
+        for wake in tuple(self._wakes.values()):
+            wake()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """A run's part of slots that it shares with others.
+
+    Attributes:
+        run: its name among them.
+        run_id: the id that a new run gets.
+        slots: the slots.
+        interrupt: what it is asked to do.
+        arrange: puts its attempts into the order that all of them have.
+    """
+
+    run: str
+    run_id: str
+    slots: SharedSlots
+    interrupt: Interrupt
+    arrange: Callable[[Sequence[Attempt]], tuple[Attempt, ...]]
+
+    def is_turn(self) -> bool:
+        """Return whether the run may start a trial now."""
+        return self.slots.rotation.is_turn(self.run, current_time())
+
+    def took(self, answer: Attempt | float | None) -> None:
+        """Take what the run's dispatcher has answered on its turn."""
+        if isinstance(answer, Attempt):
+            self.slots.rotation.began(self.run)
+            self.slots.wake()
+        elif answer is None:
+            self.slots.leave(self.run)
+        elif self.slots.rotation.idle(self.run, answer):
+            self.slots.wake()
+
+    def ended(self) -> None:
+        """Take note that a trial of the run has ended."""
+        self.slots.rotation.ended(self.run)
+        self.slots.wake()
