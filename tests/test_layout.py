@@ -25,6 +25,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     "cli": (
         "completing",
         "deferred",
+        "experiment",
         "export",
         "history",
         "openclaw",
@@ -48,6 +49,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "clean",
         "compare",
         "doctor",
+        "experiment",
         "export",
         "export_columns",
         "history",
@@ -78,6 +80,11 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     "doctor": (
         "live_calls",
         "tasks",
+    ),
+    "experiment": (
+        "order",
+        "record",
+        "settings",
     ),
     # test_archive.py
     "files": (
@@ -160,6 +167,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     ),
     # test_live.py, test_summary.py and tests/cli
     "report/terminal": (
+        "experiment",
         "lines",
         "plan",
     ),
@@ -193,6 +201,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "run_context",
         "run_folders",
         "set_up",
+        "sharing",
         "stored_config",
         "wire_facts",
         "worker",

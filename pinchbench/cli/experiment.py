@@ -25,6 +25,9 @@ def experiment(**_options: Any) -> None:  # noqa: ANN401
     its own, for `report`, `regrade`, `export` and `verify`; `resume FOLDER` goes on with an experiment that was ended.
 
     \b
+    pinchbench-async experiment which-model.yaml --dry-run
+
+    \b
     suite: core
     runs: 3
     concurrency: 4

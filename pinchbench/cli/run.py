@@ -34,9 +34,10 @@ SECTIONS = {
 
 
 @click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
-@option("--model", required=True, shell_complete=complete_model, help="Model as OpenClaw names it, such as "
-                                                                      "anthropic/claude-sonnet-4-6. Built in,"
-        " without a provider: demo/oracle plays the solutions, demo/null does nothing.")  # fmt: skip
+@option("--model", required=True, multiple=True, shell_complete=complete_model,
+        help="Model as OpenClaw names it, such as anthropic/claude-sonnet-4-6. Built in, without a provider:"
+        " demo/oracle plays the solutions, demo/null does nothing. Several are run side by side and compared with the"
+        " first.")  # fmt: skip
 @option("--suite", default="all", show_default=True, shell_complete=complete_tasks,
         help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
 @TASKS_DIR

@@ -16,12 +16,12 @@ from pinchbench.cli.actions.running import INCOMPLETE, STOPPED
 from pinchbench.cli.output import print_result, say
 from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
-from pinchbench.experiment.spec import read_experiment
+from pinchbench.experiment.spec import of_models, read_experiment
 from pinchbench.report.html.compare import write_comparison
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.experiment import ExperimentView, print_experiment
 from pinchbench.report.terminal.live import can_draw
-from pinchbench.report.text import duration
+from pinchbench.report.text import duration, many
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.json import record
 from pinchbench.results.compare.samples import side_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from pathlib import Path
 
+    from pinchbench.config import RunConfig
     from pinchbench.experiment.record import ExperimentFiles
     from pinchbench.experiment.run import ExperimentResult
     from pinchbench.experiment.spec import Experiment
@@ -43,7 +44,15 @@ if TYPE_CHECKING:
 
 def run_file(*, file: Path, dry_run: bool, as_json: bool) -> None:
     """Run the experiment of a file, or show what would be run."""
-    experiment = read_experiment(file)
+    _run(read_experiment(file), dry_run=dry_run, as_json=as_json)
+
+
+def run_models(models: tuple[str, ...], config: RunConfig, *, dry_run: bool, as_json: bool) -> None:
+    """Run models side by side with the same options, or show what would be run."""
+    _run(of_models(models, config), dry_run=dry_run, as_json=as_json)
+
+
+def _run(experiment: Experiment, *, dry_run: bool, as_json: bool) -> None:
     if dry_run:
         show_plan(experiment, as_json=as_json)
         return
@@ -82,7 +91,7 @@ def carry_out(
         print_experiment(console, sides, comparisons, result.failed)
         if any(one.unfinished for one in result.results.values()) or result.failed:
             say(f"Trials are left; go on with: pinchbench-async resume {result.files.folder}")
-    data = {"experiment": result.files.name, "comparisons": record(comparisons, seed=SEED)}
+    data = {"experiment": result.files.name, "comparison": record(comparisons, seed=SEED) if comparisons else None}
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
     _leave(result)
 
@@ -127,8 +136,9 @@ def show_plan(experiment: Experiment, *, as_json: bool) -> None:
     if as_json:
         print_result(json.dumps(plan))
         return
-    lines = [f"{one['variant']}: {one['trials']} trials, {_differs(one['differs'])}" for one in rows]
-    total = f"{len(longest_s)} trials on {slots} slots: about {duration(expected_s)}, at most {duration(most_s)}"
+    lines = [f"{one['variant']}: {many(int(str(one['trials'])), 'trial')}, {_differs(one['differs'])}" for one in rows]
+    size = f"{many(len(longest_s), 'trial')} on {many(slots, 'slot')}"
+    total = f"{size}: about {duration(expected_s)}, at most {duration(most_s)}"
     print_result("\n".join([*lines, total]))
 
 

@@ -12,6 +12,7 @@ from pinchbench.defaults import Isolation, Network, Sandbox
 
 def run_suite(
     *,
+    model: tuple[str, ...],
     dry_run: bool,
     as_json: bool,
     no_report: bool,
@@ -25,9 +26,10 @@ def run_suite(
     network: str,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Run a suite, or show what would be run."""
+    """Run a suite, or show what would be run; several models as an experiment."""
     judge = take_judge(options)
     config = RunConfig(
+        model=model[0],
         **options,
         judge=judge,
         isolation=Isolation(isolation),
@@ -39,7 +41,9 @@ def run_suite(
         preflight=not no_preflight,
         wire=not no_wire,
     )
-    if dry_run:
+    if len(model) > 1:
+        action("experiment.run_models")(model, config, dry_run=dry_run, as_json=as_json)
+    elif dry_run:
         action("run_plan.show_plan")(config, as_json=as_json)
     else:
         action("run_benchmark.run")(config, page=not no_report, as_json=as_json)

@@ -1,0 +1,136 @@
+"""An experiment's file: what it means, and every problem with its line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.config import RunConfig
+from pinchbench.defaults import Isolation
+from pinchbench.errors import ConfigError, ExperimentError
+from pinchbench.experiment.spec import of_models, read_experiment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = "model: demo/oracle\nvariants:\n"
+TWO = "  a: {thinking: low}\n  b: {thinking: high}\n"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "which-one.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problems(folder: Path, text: str) -> list[tuple[int, str]]:
+    with pytest.raises(ExperimentError) as raised:
+        read_experiment(write(folder, text))
+    return list(raised.value.problems)
+
+
+def test_variants_have_the_settings_of_the_experiment_and_their_own(tmp_path: Path) -> None:
+    text = """\
+name: thinking
+suite: core
+runs: 3
+concurrency: 4
+seed: 7
+tasks-dir: tasks
+infra-retries: 1
+baseline: high
+variants:
+  low: {model: local/qwen, base-url: "http://127.0.0.1:1/v1", infra-retries: 0, no-wire: true}
+  high: {model: demo/oracle, isolation: private, pass-env: [HOME]}
+"""
+    experiment = read_experiment(write(tmp_path, text))
+
+    assert (experiment.name, experiment.seed) == ("thinking", 7)
+    high, low = experiment.variants  # the baseline first
+    assert (high.name, low.name) == ("high", "low")
+    assert dict(high.differs) == {"model": "demo/oracle", "isolation": "private", "pass-env": ["HOME"]}
+    assert high.config == RunConfig(
+        model="demo/oracle",
+        suite="core",
+        runs=3,
+        concurrency=4,
+        seed=7,
+        tasks_dir=tmp_path / "tasks",
+        infra_retries=1,
+        isolation=Isolation.PRIVATE,
+        pass_env=("HOME",),
+    )
+    assert (low.config.infra_retries, low.config.wire, low.config.base_url) == (0, False, "http://127.0.0.1:1/v1")
+
+
+def test_a_file_without_a_name_is_named_by_its_stem_and_always_shuffled_alike(tmp_path: Path) -> None:
+    experiment = read_experiment(write(tmp_path, HEAD + TWO))
+    assert experiment.name == "which-one"
+    assert {one.config.seed for one in experiment.variants} == {experiment.seed}
+
+
+def test_a_judge_is_the_same_for_all_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "k")
+    head = "judge: m\njudge-base-url: http://127.0.0.1:1/v1\njudge-api-key-env: JUDGE_KEY\nno-judge-cache: true\n"
+    experiment = read_experiment(write(tmp_path, head + HEAD + TWO))
+    [judge] = {one.config.judge for one in experiment.variants}
+    assert judge is not None
+    assert (judge.model, judge.cache) == ("m", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("", 1, "`key: value` lines"),
+        ("variants: [", 1, "not valid YAML"),
+        ("model: demo/oracle\n", 1, "`variants:` must map"),
+        (HEAD + "  a: {}\n", 3, "2 to 20 variants"),
+        (HEAD + TWO + "  c: {modle: x}\n", 5, "did you mean `model`?"),
+        (HEAD + TWO + "  c: {runs: 3}\n", 5, "stands above `variants`"),
+        (HEAD + TWO + "  c: 3\n", 5, "must hold `key: value` lines"),
+        (HEAD + TWO + "  c: {thinking: low}\n", 3, "the variants a and c are the same"),
+        (HEAD + TWO + "  c/d: {thinking: max}\n", 5, "the variant's name 'c/d'"),
+        (HEAD + TWO + "  c: {thinking: deep}\n", 5, "variant c: --thinking deep is not a level"),
+        (HEAD + TWO + "  c: {isolation: none}\n", 5, "is one of auto, private, gateway, shared"),
+        (HEAD + TWO + "  c: {infra-retries: many}\n", 5, "takes a whole number"),
+        (HEAD + TWO + "  c: {no-wire: 1}\n", 5, "takes true or false"),
+        (HEAD + TWO + "  c: {pass-env: HOME}\n", 5, "takes a list of texts"),
+        (HEAD + TWO + "  c: {max-cost: free}\n", 5, "takes a number"),
+        (HEAD + TWO + "  c: {model: {}}\n", 5, "takes text"),
+        ("runs: 0\n" + HEAD + TWO, 4, "variant a: --runs 0 is out of range"),
+        ("tasks-dir: []\n" + HEAD + TWO, 1, "takes a path"),
+        ("name: a b\n" + HEAD + TWO, 1, "the experiment's name 'a b'"),
+        ("baseline: c\n" + HEAD + TWO, 1, "`baseline` names no variant"),
+        ("judge-votes: 3\n" + HEAD + TWO, 1, "needs `judge: MODEL`"),
+        ("variants:\n" + TWO, 2, "the variant a has no `model`"),
+        ("concurency: 4\n" + HEAD + TWO, 1, "did you mean `concurrency`?"),
+    ],
+)
+def test_each_problem_has_its_line_and_says_what_to_do(tmp_path: Path, text: str, line: int, reason: str) -> None:
+    found = problems(tmp_path, text)
+    assert any(at == line and reason in said for at, said in found), found
+
+
+def test_all_problems_are_told_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    found = problems(tmp_path, "runz: 3\n" + HEAD + "  a: {x: 1}\n  b: {y: 1, thinking: high}\n")
+    assert [line for line, _ in found] == [1, 4, 5]
+
+
+def test_a_file_that_can_not_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match=r"missing\.yaml"):
+        read_experiment(tmp_path / "missing.yaml")
+    path = tmp_path / "bytes.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ExperimentError, match="not text in UTF-8"):
+        read_experiment(path)
+
+
+def test_models_alone_are_an_experiment_too() -> None:
+    experiment = of_models(("demo/oracle", "demo/null"), RunConfig(model="demo/oracle", runs=2))
+    assert [(one.name, one.config.model, one.config.runs) for one in experiment.variants] == [
+        ("demo-oracle", "demo/oracle", 2),
+        ("demo-null", "demo/null", 2),
+    ]
+    with pytest.raises(ConfigError, match="given twice"):
+        of_models(("demo/oracle", "demo/oracle"), RunConfig(model="demo/oracle"))
