@@ -135,7 +135,7 @@ class Gate:
     port: int
     guests: MemoryObjectReceiveStream[Guest]
 
-    async def next(self, limit_s: float = 20) -> Guest:
+    async def next(self, limit_s: float = 60) -> Guest:
         """Wait for the next turn."""
         with fail_after(limit_s):
             return await self.guests.receive()

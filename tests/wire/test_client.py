@@ -34,7 +34,7 @@ LIMIT_S = 60
 MIB = 1024 * 1024
 BIG_BYTES = 64 * MIB
 # Both bodies are recorded up to 16 MiB each, and pass through buffers of 64 KiB.
-GROWTH_BYTES = 80 * MIB
+GROWTH_BYTES = 112 * MIB  # what is kept of both, and its copies while it is written; both whole would be more
 
 
 def _configure(base_url: str, folder: Path) -> Configure:
