@@ -11,11 +11,17 @@ from pathlib import Path  # noqa: TC003 - as above
 from urllib.parse import urlsplit
 
 from pinchbench.defaults import (
+    DEFAULT_MAX_DISK,
+    DEFAULT_MAX_MEMORY,
+    DEFAULT_MAX_PROCESSES,
     DEFAULT_OUTPUT_DIR,
     DEFAULT_PASS_THRESHOLD,
     DEFAULT_RUN_ROOT,
     DEMO_MODELS,
     JUDGE_PROVIDERS,
+    LEAST_MAX_DISK,
+    LEAST_MAX_MEMORY,
+    LEAST_MAX_PROCESSES,
     MAX_CONCURRENCY,
     MAX_INFRA_RETRIES,
     MAX_JUDGE_CONCURRENCY,
@@ -210,6 +216,9 @@ class RunConfig:
         sandbox: what separates the processes of each trial from everything else; with private homes.
         network: what a sandboxed trial can connect to.
         sandbox_allow: paths that sandboxed trials see beside the system; `:rw` at the end of one makes it writable.
+        max_memory: GiB of memory that the processes of a trial may use together, at least 2.
+        max_processes: how many processes and threads a trial may have at once, at least 200.
+        max_disk: GiB that a trial may write to its workspace and its home, at least 0.1.
         preflight: whether the model's and the judge's endpoints are asked one question before anything is set up.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
         seed: shuffles trials that are expected to take equally long, 0 to 2**32 - 1; None leaves them in the plan's
@@ -255,6 +264,9 @@ class RunConfig:
     sandbox: Sandbox = Sandbox.AUTO
     network: Network = Network.AUTO
     sandbox_allow: tuple[str, ...] = ()
+    max_memory: float = DEFAULT_MAX_MEMORY
+    max_processes: int = DEFAULT_MAX_PROCESSES
+    max_disk: float = DEFAULT_MAX_DISK
     preflight: bool = True
     linger_s: float = 15.0
     seed: int | None = None
@@ -299,6 +311,13 @@ class RunConfig:
         ):
             if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{option} {value} is out of range; it is above 0.")
+        for option, value, least in (
+            ("--max-memory", self.max_memory, LEAST_MAX_MEMORY),
+            ("--max-processes", self.max_processes, LEAST_MAX_PROCESSES),
+            ("--max-disk", self.max_disk, LEAST_MAX_DISK),
+        ):
+            if not least <= value < math.inf:
+                raise ConfigError(f"{option} {value} is out of range; it is at least {least:g}.")
         self._check_wire()
         self._check_prices()
         if self.max_cost is not None and self.base_url is not None and self.price_in is None:

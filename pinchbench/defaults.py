@@ -15,6 +15,12 @@ MAX_INFRA_RETRIES = 20
 MAX_RETRY_DELAY_S = 3600.0
 MAX_SEED = 2**32 - 1
 DEFAULT_PASS_THRESHOLD = 0.8
+# Of a trial. OpenClaw itself uses 1 GiB, MEASURED_TASKS and MEASURED_DISK (measured on 2026.9.6): the rest is for what
+# agents build and run.
+DEFAULT_MAX_MEMORY = 8.0  # GiB
+DEFAULT_MAX_PROCESSES = 2048
+DEFAULT_MAX_DISK = 10.0  # GiB
+LEAST_MAX_MEMORY, LEAST_MAX_PROCESSES, LEAST_MAX_DISK = 2.0, 200, 0.1
 MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
 DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
 REPORT_FILE = "report.html"  # in the folder of a run

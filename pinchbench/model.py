@@ -162,6 +162,7 @@ class Reason(StrEnum):
     NONZERO_EXIT = "nonzero_exit"
     KILLED_BY_SIGNAL = "killed_by_signal"
     OUTPUT_LIMIT = "output_limit"
+    RESOURCE_LIMIT = "resource_limit"
     MODEL_ERROR = "model_error"
     PROVIDER_ERROR = "provider_error"
     COMMAND_NOT_FOUND = "command_not_found"
@@ -200,7 +201,7 @@ class Reason(StrEnum):
                 return Ending.COMPLETED
             case Reason.TIMED_OUT:
                 return Ending.TIMED_OUT
-            case Reason.NONZERO_EXIT | Reason.OUTPUT_LIMIT | Reason.MODEL_ERROR:
+            case Reason.NONZERO_EXIT | Reason.OUTPUT_LIMIT | Reason.RESOURCE_LIMIT | Reason.MODEL_ERROR:
                 return Ending.AGENT_FAILED
             case Reason.INTERRUPTED:
                 return Ending.INTERRUPTED

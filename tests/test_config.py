@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from functools import partial
 from pathlib import Path
 
@@ -101,6 +102,15 @@ def test_a_timeout_multiplier_in_range_is_taken(value: float) -> None:
 def test_a_timeout_multiplier_out_of_range_is_refused(value: float) -> None:
     with pytest.raises(ConfigError, match=r"--timeout-multiplier .* above 0 and at most 100"):
         RunConfig(model=MODEL, timeout_multiplier=value)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "least"),
+    [("memory", 1.9, 2), ("processes", 199, 200), ("disk", 0, 0.1), ("disk", math.inf, 0.1)],
+)
+def test_a_limit_below_what_openclaw_needs_is_refused(option: str, value: float, least: float) -> None:
+    with pytest.raises(ConfigError, match=f"--max-{option} {value} is out of range; it is at least {least}"):
+        RunConfig(model=MODEL, **{f"max_{option}": value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("level", [None, *THINKING_LEVELS])

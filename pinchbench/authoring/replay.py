@@ -176,7 +176,7 @@ def _problem(end: ProcessEnd) -> str:
         case (
             EndReason.STOPPED
             | EndReason.OUTPUT_LIMIT
-            | EndReason.PROCESS_LIMIT
+            | EndReason.RESOURCE_LIMIT
             | EndReason.NOT_STARTED
             | EndReason.GUARDIAN_LOST
         ):

@@ -29,6 +29,7 @@ SECTIONS = {
     "Judging": (*JUDGE, "--pass-threshold"),
     "Limits": LIMITS,
     "What agents can reach": ("--isolation", "--sandbox", "--network", "--sandbox-allow"),
+    "Limits of a trial": ("--max-memory", "--max-processes", "--max-disk"),
     "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
 }
 
@@ -92,6 +93,13 @@ SECTIONS = {
         help="What a sandboxed trial can connect to. auto: the model alone, if the wire has its endpoint.")  # fmt: skip
 @option("--sandbox-allow", metavar="PATH[:rw]", multiple=True, help="A path that sandboxed trials see too,"
         " writable with :rw. May be repeated.")  # fmt: skip
+@option("--max-memory", type=click.FloatRange(defaults.LEAST_MAX_MEMORY), metavar="GIB", show_default=True,
+        default=defaults.DEFAULT_MAX_MEMORY, help="Memory of a trial's processes together; one that exceeds a limit of"
+        " these is ended, and graded.")  # fmt: skip
+@option("--max-processes", type=click.IntRange(defaults.LEAST_MAX_PROCESSES), metavar="N", show_default=True,
+        default=defaults.DEFAULT_MAX_PROCESSES, help="Its processes and threads at once.")  # fmt: skip
+@option("--max-disk", type=click.FloatRange(defaults.LEAST_MAX_DISK), metavar="GIB", show_default=True,
+        default=defaults.DEFAULT_MAX_DISK, help="The size of its workspace and its home.")  # fmt: skip
 @NO_WIRE
 @MAX_REQUESTS
 @WIRE_RETRIES

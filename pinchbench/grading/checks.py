@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pinchbench.grading.check_sandbox import CheckSandbox
 
 CHILD = "pinchbench.grading.check_child"
-MAX_PROCESSES = 256  # of one check at a time
+MAX_PROCESSES = 512  # and threads, of one check at a time
 OUTPUT_BYTES = 32 * 1024 * 1024  # what a check may print
 LOG_BYTES = 1024 * 1024  # of a check's log that is kept
 
@@ -197,8 +197,8 @@ def _grade(end: ProcessEnd, found: _Found, *, timeout_s: float) -> CheckGrade:
             why, note = Ungraded.CHECK_NOT_STARTED, f"the check's process could not be started: {end.error}"
         case _ if found.printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # also afterwards
             why, note = Ungraded.CHECK_LIMIT, f"the check printed more than {OUTPUT_BYTES // 1024**2} MiB"
-        case EndReason.PROCESS_LIMIT:
-            why, note = Ungraded.CHECK_LIMIT, f"the check had more than {MAX_PROCESSES} processes at once"
+        case EndReason.RESOURCE_LIMIT:
+            why, note = Ungraded.CHECK_LIMIT, f"the check used {end.error}"
         case EndReason.TIMED_OUT:
             why, note = Ungraded.CHECK_TIMED_OUT, f"the check took longer than {timeout_s:g} s"
         case EndReason.GUARDIAN_LOST:

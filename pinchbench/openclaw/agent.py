@@ -170,6 +170,8 @@ class OpenClawAgent:
             else:
                 argv[-1] = "--message="
                 env = preloaded(env, LONG_MESSAGE, file)
+        # the state and the temporary files of a private home, which lie side by side
+        own = (self.home.state_dir.parent,) if self.home.local else ()
         spec = ProcessSpec(
             argv=argv,
             cwd=workspace,
@@ -178,6 +180,7 @@ class OpenClawAgent:
             stderr=files.stderr,
             marker=marker,
             limits=self.limits,
+            measured=(workspace, *own),
         )
         return spec if sandbox is None else sandbox.enter(spec, state=self.home.state_dir, program_file=LONG_MESSAGE)
 

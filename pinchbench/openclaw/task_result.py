@@ -112,7 +112,15 @@ MODELS_DOING = re.compile(
 # Statuses that no request of the agent can cause, whatever message follows (403 may be about the request's content)
 PROVIDERS_DOING = re.compile(r"(?:HTTP )?(?:401|402|404|408|429|5\d\d)\b")
 # Reasons that are kept even if a disk is full, because it does not explain them
-DISK_OR_NOT = frozenset({Reason.COMPLETED, Reason.INTERRUPTED, Reason.COMMAND_NOT_FOUND, Reason.PROVIDER_ERROR})
+DISK_OR_NOT = frozenset(
+    {
+        Reason.COMPLETED,
+        Reason.RESOURCE_LIMIT,  # it may have filled the disk
+        Reason.INTERRUPTED,
+        Reason.COMMAND_NOT_FOUND,
+        Reason.PROVIDER_ERROR,
+    }
+)
 NOTE_CHARS = 500  # of OpenClaw's or a provider's message in a note
 
 
@@ -182,7 +190,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
             | EndReason.EXITED
             | EndReason.TIMED_OUT
             | EndReason.OUTPUT_LIMIT
-            | EndReason.PROCESS_LIMIT
+            | EndReason.RESOURCE_LIMIT
         ):
             pass  # what it left behind decides
         case reason:
@@ -214,6 +222,10 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
         return _timed_out(facts, turn, has_log=has_log)
     if end.reason is EndReason.OUTPUT_LIMIT:
         return Reason.OUTPUT_LIMIT, "the agent wrote more to stdout and stderr than a trial may"
+    if end.reason is EndReason.RESOURCE_LIMIT:
+        if facts.usage.requests > 0:
+            return Reason.RESOURCE_LIMIT, f"the trial used {end.error}"
+        return Reason.NO_MODEL_CALL, f"OpenClaw used {end.error}, before the model had answered once: raise it"
     if turn.calls == 0 and not provider:
         note = "the last turn's transcript holds no answer of a model"
         return Reason.NO_MODEL_CALL, _with_last_line(note, complaints) if failed else note

@@ -117,6 +117,7 @@ def _job(spec: ProcessSpec, *, gap_s: float) -> bytes:
     """Return the job as a line of JSON, in which each character of `argv` and `env` stands for a byte."""
     env = {**spec.env, MARKER: spec.marker, RUNNER: identity()}
     words = {
+        "measured": [str(folder) for folder in spec.measured],
         "cwd": str(spec.cwd),
         "argv": [_characters(word) for word in spec.argv],
         "env": {_characters(name): _characters(value) for name, value in env.items()},

@@ -56,7 +56,7 @@ class EndReason(StrEnum):
     STOPPED = "stopped"
     TIMED_OUT = "timed_out"
     OUTPUT_LIMIT = "output_limit"
-    PROCESS_LIMIT = "process_limit"
+    RESOURCE_LIMIT = "resource_limit"
     NOT_STARTED = "not_started"
     GUARDIAN_LOST = "guardian_lost"
 
@@ -70,7 +70,10 @@ class Limits:
         orphan_grace_s: the same if the runner has died.
         sweep_s: the same for processes that outlive the agent; if 0, they get SIGKILL without SIGTERM.
         output_limit_bytes: the maximum size of stdout and stderr together.
-        max_processes: the maximum number of processes; a larger tree is killed immediately. 0 means no limit.
+        max_processes: the maximum number of processes and threads. 0 means no limit, as below. A tree that exceeds
+            this limit or one of those below is killed immediately.
+        max_memory_bytes: the maximum memory of all processes together, in which shared pages count once.
+        max_disk_bytes: the maximum size of the `measured` folders together, and of each file.
     """
 
     grace_s: float = GRACE_S
@@ -78,6 +81,8 @@ class Limits:
     sweep_s: float = SWEEP_S
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES
     max_processes: int = 0
+    max_memory_bytes: int = 0
+    max_disk_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +107,7 @@ class ProcessSpec:
             runner's identity in `PINCHBENCH_RUNNER`.
         stdin: the file that standard input is read from; empty by default.
         limits: the limits of the process tree.
+        measured: the folders that `limits.max_disk_bytes` is about.
         prepared: the name of a module. If set, no program is started; the module's `main` is called in a fork of the
             guardian (see `process.prepared`).
         sandbox: the plan of `SandboxSpec`, whose paths `argv` and `env` use; None to run it among the user's processes.
@@ -115,6 +121,7 @@ class ProcessSpec:
     marker: str
     stdin: Path = Path(os.devnull)
     limits: Limits = Limits()
+    measured: tuple[Path, ...] = ()
     prepared: str = ""
     sandbox: Mapping[str, object] | None = None
 
@@ -136,7 +143,7 @@ class ProcessEnd:
         cpu_s: the CPU time of the tree.
         peak_rss_bytes: the peak memory of its largest process.
         level: how the tree was contained: `namespaces`, `guardian` (no process can escape) or `session`.
-        error: why the process did not start, or that its guardian died.
+        error: why the process did not start, that its guardian died, or what it used of what, and the limit of that.
         not_found: whether it did not start because the executable does not exist.
         answer: the answer that a prepared job sent before it exited by itself.
         lookups: the host names that were looked up in a sandbox without a network.
@@ -338,7 +345,7 @@ class _Turn:
         reason = EndReason(str(told["reason"]))
         if reason is EndReason.STOPPED and self._timed_out:
             reason = EndReason.TIMED_OUT
-        names = ("exit_code", "ran_s", "duration_s", "killed", "cpu_s", "peak_rss_bytes", "level")
+        names = ("exit_code", "ran_s", "duration_s", "killed", "cpu_s", "peak_rss_bytes", "level", "error")
         fields = {name: told[name] for name in names}
         return ProcessEnd(
             reason=reason,

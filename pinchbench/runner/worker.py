@@ -12,8 +12,9 @@ from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
 from pinchbench.model import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.homes.choose import GIB
 from pinchbench.openclaw.progress import ProgressCallbacks
-from pinchbench.process.supervise import StopSignal
+from pinchbench.process.supervise import Limits, StopSignal
 from pinchbench.results.evidence import Evidence
 from pinchbench.results.journal.records import Record, TrialStarted
 from pinchbench.runner.recorder import hand_over
@@ -65,7 +66,15 @@ class Worker:
         self._scripts = scripts
         self._timezone = timezone
         self._agent = OpenClawAgent(
-            openclaw=ready.openclaw, home=home, thinking=ready.config.thinking, linger_s=ready.config.linger_s
+            openclaw=ready.openclaw,
+            home=home,
+            thinking=ready.config.thinking,
+            limits=Limits(
+                max_processes=ready.config.max_processes,
+                max_memory_bytes=int(ready.config.max_memory * GIB),
+                max_disk_bytes=int(ready.config.max_disk * GIB),
+            ),
+            linger_s=ready.config.linger_s,
         )
 
     async def run(self, jobs: MemoryObjectSendStream[GradeJob], records: MemoryObjectSendStream[Record]) -> None:

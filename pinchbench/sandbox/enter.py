@@ -201,7 +201,7 @@ def _build(plan: dict[str, Any]) -> Forwarder | None:
     os.umask(0o022)
     for target, size in plan["tmpfs"].items():
         os.makedirs(target, exist_ok=True)
-        kernel.mount("tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode=1777,size={size}")
+        kernel.mount("tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, _tmpfs_options(size))
     for source, entry in zip(sources, plan["mounts"], strict=True):
         _bind(OLD + source, entry["target"], writable=entry["writable"])
     for target in filter(os.path.isdir, plan["hidden"]):
@@ -220,6 +220,11 @@ def _build(plan: dict[str, Any]) -> Forwarder | None:
     os.rmdir(OLD)
     _make_root_read_only()
     return forwarder
+
+
+def _tmpfs_options(size: int) -> str:
+    """Return the options of a file system for everybody, of `size` bytes and with room for files of 4 KiB."""
+    return f"mode=1777,size={size},nr_inodes={size // 4096}"
 
 
 def _bind(source: str, target: str, *, writable: bool) -> None:
@@ -248,7 +253,7 @@ def _mount_devices(shm_bytes: int) -> None:
     for name, destination in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(f"/proc/self/{destination}", f"/dev/{name}")
     os.makedirs("/dev/shm")  # noqa: S108
-    kernel.mount("tmpfs", "/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode=1777,size={shm_bytes}")  # noqa: S108
+    kernel.mount("tmpfs", "/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, _tmpfs_options(shm_bytes))  # noqa: S108
     os.makedirs("/dev/pts")
     kernel.mount("devpts", "/dev/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "newinstance,ptmxmode=0666")
     os.symlink("pts/ptmx", "/dev/ptmx")
@@ -283,8 +288,8 @@ def _supervise(
 ) -> int:
     """Run the program until it ends, then end the rest, and report both. Returns the exit code."""
     reader = kernel.signal_reader({*PASSED_ON, signal.SIGCHLD})
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # before there is a program that could read this one's /proc
     pid = _spawn(plan, program, name)
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     os.chdir("/")
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):  # whoever waits for the end of the output waits for the program, not for this process
@@ -324,12 +329,13 @@ def _spawn(plan: dict[str, Any], program: Callable[[], None], name: str) -> int:
     pid = os.fork()
     if pid == 0:
         try:
+            kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
             os.setsid()
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
                 with contextlib.suppress(OSError, ValueError):
                     signal.signal(number, signal.SIG_DFL)
             for limit, values in plan["rlimits"].items():
-                resource.setrlimit(getattr(resource, limit), tuple(values))
+                _lower_limit(getattr(resource, limit), *values)
             os.chdir(plan["cwd"])
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             program()
@@ -343,6 +349,13 @@ def _spawn(plan: dict[str, Any], program: Callable[[], None], name: str) -> int:
     if failure:
         raise OSError(*json.loads(failure), name)
     return pid
+
+
+def _lower_limit(limit: int, soft: int, hard: int) -> None:
+    most = resource.getrlimit(limit)[1]
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
+    resource.setrlimit(limit, (soft, hard))
 
 
 def _pass_on(reader: int, pid: int) -> None:

@@ -61,7 +61,8 @@ class Forward:
 class SandboxSpec:
     """What one trial may see and reach. Converts to and from JSON with msgspec.
 
-    `hidden` are folders below mounts that are empty inside.
+    `hidden` are folders below mounts that are empty inside. `/tmp` holds `tmp_bytes` and `/dev/shm` and `HOME` each
+    `shm_bytes`, in memory. `rlimits` are soft and hard limits by their names in `resource`; none is raised by them.
     """
 
     mounts: tuple[Mount, ...]
@@ -71,6 +72,7 @@ class SandboxSpec:
     files: Mapping[str, str] = field(default_factory=dict)
     cwd: str = WORKSPACE
     tmp_bytes: int = TMP_BYTES
+    shm_bytes: int = SHM_BYTES
     rlimits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
 
@@ -92,8 +94,8 @@ class SandboxSpec:
         plan: dict[str, Any] = msgspec.to_builtins(self)
         # outer folders first, or they would hide inner ones
         plan["mounts"] = sorted(plan["mounts"], key=lambda entry: len(PurePosixPath(entry["target"]).parts))
-        plan["tmpfs"] = {"/tmp": self.tmp_bytes, HOME: SHM_BYTES}  # noqa: S108
-        plan |= {"root_bytes": ROOT_BYTES, "shm_bytes": SHM_BYTES}
+        plan["tmpfs"] = {"/tmp": self.tmp_bytes, HOME: self.shm_bytes}  # noqa: S108
+        plan["root_bytes"] = ROOT_BYTES
         return plan
 
 

@@ -150,6 +150,16 @@ async def test_too_much_output_ends_the_task(tmp_path: Path) -> None:
     assert not result.timed_out
 
 
+async def test_a_workspace_larger_than_its_limit_ends_the_task(tmp_path: Path) -> None:
+    agent = await agent_of(tmp_path, limits=replace(LIMITS, max_disk_bytes=2**30 // 100))
+    (tmp_path / "work" / "large").write_bytes(b"x" * 2**24)
+    result = await execute(agent, tmp_path, task("scenario: think"))
+    assert result.reason is Reason.RESOURCE_LIMIT
+    assert result.note.startswith("the trial used 0.01")
+    assert result.note.endswith(" GiB of disk space; the limit is 0.01 GiB")
+    assert not result.timed_out
+
+
 async def test_who_watches_sees_what_the_agent_does_and_says(tmp_path: Path) -> None:
     seen: list[tuple[str, Usage]] = []
     async with open_gate() as gate:

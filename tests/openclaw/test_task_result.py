@@ -54,6 +54,10 @@ def end(reason: EndReason = EndReason.EXITED, code: int | None = 0, *, not_found
         (end(EndReason.TIMED_OUT, -15), EMPTY, SILENT, False, Reason.TIMED_OUT, "not replied once"),
         (end(EndReason.TIMED_OUT, -15), EMPTY, UNASKED, False, Reason.NO_MODEL_CALL, "not asked"),
         (end(EndReason.OUTPUT_LIMIT, -15), GOOD, CALLED, False, Reason.OUTPUT_LIMIT, "stdout and stderr"),
+        (end(EndReason.RESOURCE_LIMIT, -9), GOOD, CALLED, False, Reason.RESOURCE_LIMIT, "the trial used it says why"),
+        (end(EndReason.RESOURCE_LIMIT, -9), GOOD, SILENT, False, Reason.RESOURCE_LIMIT, "the trial used it says why"),
+        (end(EndReason.RESOURCE_LIMIT, -9), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "OpenClaw used it says why"),
+        (end(EndReason.RESOURCE_LIMIT, -9), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
         (end(), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
         (end(code=1), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
         (end(code=-9), GOOD, CALLED, False, Reason.KILLED_BY_SIGNAL, "signal 9"),
@@ -174,6 +178,7 @@ FULL = "/tmp/x is on a file system with 0 bytes left"
         (end(code=1), GOOD, CALLED, Reason.DISK_FULL),
         (end(TIMED_OUT, 143), GOOD, CALLED, Reason.DISK_FULL),
         (end(EndReason.OUTPUT_LIMIT, -15), GOOD, CALLED, Reason.DISK_FULL),
+        (end(EndReason.RESOURCE_LIMIT, -9), GOOD, CALLED, Reason.RESOURCE_LIMIT),  # it may have filled the disk
         (end(code=1), OVERFLOWED, CALLED, Reason.DISK_FULL),
         (end(code=1), EMPTY, ABSENT, Reason.DISK_FULL),
         (end(code=-9), GOOD, CALLED, Reason.DISK_FULL),

@@ -33,6 +33,9 @@ SETTINGS = {
     "sweep_s": 60.0,
     "output_limit_bytes": 1_000_000,
     "max_processes": 0,
+    "max_memory_bytes": 0,
+    "max_disk_bytes": 0,
+    "measured": [],
     "gap_s": 60.0,
 }
 ENV = {"PATH": os.environ["PATH"]}
@@ -363,7 +366,7 @@ async def test_a_tree_of_more_processes_than_it_may_have_is_killed_at_once(
         await guard.hear()
         ended = await guard.hear()
         await roll.all_gone()
-    assert (ended["reason"], ended["exit_code"]) == ("process_limit", -signal.SIGKILL)
+    assert (ended["reason"], ended["exit_code"]) == ("resource_limit", -signal.SIGKILL)
     assert ended["survivors"] == []
 
 

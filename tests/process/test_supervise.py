@@ -427,7 +427,7 @@ class TestCrowd:
                 stage.spec(crowd.script(list(SHAPES), "wait; exec sleep 600"), limits=limits), timeout_s=LONG_S
             )
             await stage.roll.all_gone()
-        assert (end.reason, end.exit_code) == (EndReason.PROCESS_LIMIT, -signal.SIGKILL)
+        assert (end.reason, end.exit_code) == (EndReason.RESOURCE_LIMIT, -signal.SIGKILL)
 
     async def test_without_a_limit_there_may_be_many(
         self, stage: PlayFolders, crowd: Crowd, gate: Callable[[], None]

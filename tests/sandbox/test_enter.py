@@ -196,3 +196,36 @@ def test_the_end_of_the_program_is_the_end_of_all_it_started(trial: Trial) -> No
 
 def test_the_plan_is_plain_json(trial: Trial) -> None:
     assert json.loads(json.dumps(trial.spec(Network.NONE).plan()))["network"] == "none"
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/home/agent"])
+def test_file_systems_in_memory_hold_no_more_bytes_or_files_than_they_may(trial: Trial, folder: str) -> None:
+    spec = replace(trial.spec(), tmp_bytes=1024 * 1024, shm_bytes=1024 * 1024)
+    assert trial.sh(f"head -c 2000000 /dev/zero > {folder}/big; wc -c < {folder}/big", spec).stdout == "1048576\n"
+    done = trial.sh(f"for n in $(seq 300); do : > {folder}/$n; done", spec)
+    assert "No space left on device" in done.stderr
+    assert "No space left on device" not in trial.sh(f"for n in $(seq 200); do : > {folder}/$n; done", spec).stderr
+
+
+@pytest.mark.parametrize("trial", [uid for uid in users() if uid], indirect=True)
+def test_the_kernel_stops_a_fork_bomb_of_an_ordinary_user_and_counts_this_sandbox_alone(trial: Trial) -> None:
+    bomb = """
+import os, signal, sys, time
+signal.alarm(60)
+born = 0
+try:
+    for _ in range(100):
+        if os.fork() == 0:
+            time.sleep(600)
+        born += 1
+except BlockingIOError:
+    print(born)
+"""
+    spec = replace(trial.spec(), rlimits={"RLIMIT_NPROC": (20, 20)})
+    with trial.start(["/bin/sh", "-c", "for n in $(seq 30); do sleep 600 & done; echo ready; wait"]) as neighbour:
+        assert neighbour.stdout is not None
+        assert neighbour.stdout.readline() == "ready\n"
+        done = trial.run([str(trial.python), "-c", bomb], spec)
+        assert neighbour.poll() is None
+        neighbour.kill()
+    assert done.stdout == "18\n"  # beside the first process of the sandbox and the program itself

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import Network
-from pinchbench.sandbox.spec import HOME, NODE, OPENCLAW, STATE, SYSTEM_DIRS, WORKSPACE, Forward, Mount, make_spec
+from pinchbench.sandbox.spec import (
+    HOME,
+    NODE,
+    OPENCLAW,
+    SHM_BYTES,
+    STATE,
+    SYSTEM_DIRS,
+    TMP_BYTES,
+    WORKSPACE,
+    Forward,
+    Mount,
+    make_spec,
+)
 from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
@@ -26,6 +40,8 @@ CERTIFICATES = (
 )
 # About the user, or paths of the user's.
 EXCLUDED = frozenset({"HOME", "USER", "LOGNAME", "SHELL", "LD_LIBRARY_PATH", "SSL_CERT_DIR", "TZDIR"})
+COUNTS_BY_NAMESPACE = [5, 14]  # the release of Linux since which RLIMIT_NPROC is about a user namespace
+TASKS_OVER = 32  # enough for the guardian to find more tasks than allowed although some have just ended
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -97,6 +113,13 @@ class HomeSandbox:
             forward=forward,
             hidden=(str(bundled_tasks_dir()),),  # it may be in a folder of the system's Python
         )
+        limits = spec.limits
+        sandbox = replace(
+            sandbox,
+            tmp_bytes=min(TMP_BYTES, limits.max_memory_bytes or TMP_BYTES),
+            shm_bytes=min(SHM_BYTES, limits.max_memory_bytes or SHM_BYTES),
+            rlimits=task_limit(limits.max_processes, release=os.uname().release),
+        )
         return replace(
             spec,
             argv=[inside(word) for word in spec.argv],
@@ -131,6 +154,19 @@ class HomeSandbox:
             for number, name in enumerate(sorted(files), start=1)
             if not _is_of_system(Path(name))
         )
+
+
+def task_limit(max_processes: int, *, release: str) -> dict[str, tuple[int, int]]:
+    """Return the limit of the kernel that stops a fork bomb at once, where it counts for each namespace by itself.
+
+    Older kernels count all processes of the user. None counts root's: there only the guardian does. It counts more than
+    `max_processes`, or the guardian would not see that a trial wants to exceed them.
+    """
+    numbers = [int(word) for word in re.findall(r"\d+", release)[:2]]
+    if not max_processes or numbers < COUNTS_BY_NAMESPACE:
+        return {}
+    most = max_processes + TASKS_OVER
+    return {"RLIMIT_NPROC": (most, most)}
 
 
 def _is_of_system(path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import signal
 import stat
 import sys
@@ -12,6 +13,7 @@ import time
 
 from pinchbench.process.guardian.line import Job, Line
 from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper, command_line, spawn
+from pinchbench.process.guardian.usage import ResourceLimits
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 OWN_NAMES = (MARKER, "PINCHBENCH_RUNNER")
 OUTPUT_CHECK_S = 0.25  # how often the size of the output files is checked, with two fstat calls
-COUNT_CHECK_S = 0.25  # how often processes are counted if their number is limited; takes some milliseconds
 KILL_ROUND_S = 0.02  # how long to wait for the effect of one round of SIGKILL
 KILL_LIMIT_S = 5.0  # a process in uninterruptible sleep can't be killed: give up after this time and report it
 MAX_NAMED = 20  # how many leftovers the report lists
@@ -43,6 +44,17 @@ def go_first() -> None:
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
+def limit_file_size(limit_bytes: int) -> None:
+    """Limit the size of each file that this process and its children write; 0 means no limit.
+
+    It stops a single file in the moment at which the tree exceeds its limit, instead of at the next measurement.
+    """
+    if limit_bytes:
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        most = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
 def output_size() -> int:
     """Return the total size of the files that stdout and stderr are written to, in bytes."""
     total = 0
@@ -51,6 +63,30 @@ def output_size() -> int:
         if stat.S_ISREG(info.st_mode):
             total += info.st_size
     return total
+
+
+def kill(tree: Tree, line: Line) -> int:
+    """Send SIGKILL to all processes until none is left, for at most `KILL_LIMIT_S`; return how many there were."""
+    killed: set[int] = set()
+    limit = time.monotonic() + KILL_LIMIT_S
+    while tree.alive() and time.monotonic() < limit:
+        # Stop them first: stopped processes neither fork nor reap, so the list does not change any more. Signal
+        # groups first: a process that forks and exits repeatedly has a new pid before its own is signalled.
+        stopped: dict[int, int] = {}
+        while time.monotonic() < limit:
+            fresh = {pid: group for pid, group in tree.living().items() if pid not in stopped}
+            if not fresh:
+                break
+            tree.signal_groups(set(fresh.values()), signal.SIGSTOP)
+            for pid in fresh:
+                tree.signal(pid, signal.SIGSTOP)
+            stopped |= fresh
+        tree.signal_groups(set(stopped.values()), signal.SIGKILL)
+        for pid in stopped:
+            tree.signal(pid, signal.SIGKILL)
+        killed |= stopped.keys()
+        line.wait(KILL_ROUND_S)
+    return len(killed)
 
 
 class Guardian:
@@ -63,9 +99,9 @@ class Guardian:
         self._orphan_grace_s = settings["orphan_grace_s"]
         self._sweep_s = settings["sweep_s"]
         self._output_limit = settings["output_limit_bytes"]
-        self._max_processes = settings["max_processes"]
-        self._counted_at = time.monotonic()
+        self._limits = ResourceLimits(settings)
         self._reason = "exited"
+        self._exceeded = ""
         self._entered: Entered | None = None
 
     def start(self, job: Job) -> int:
@@ -112,30 +148,23 @@ class Guardian:
         del is_over
         return {}
 
-    def is_crowded(self, tree: Tree) -> bool:
-        """Return whether the tree has too many processes; checked at most every `COUNT_CHECK_S`."""
-        if not self._max_processes or time.monotonic() < self._counted_at + COUNT_CHECK_S:
-            return False
-        self._counted_at = time.monotonic()
-        return tree.size() > self._max_processes
-
     def watch(self, tree: Tree) -> float:
         """Wait until the tree has to end. Returns the monotonic time at which SIGKILL is due."""
         while tree.reap() and tree.status is None:
-            word = self._line.wait(OUTPUT_CHECK_S)
+            word = self._line.wait(min(OUTPUT_CHECK_S, self._limits.pause_s))
             if word is None and output_size() > self._output_limit:
                 word = "output_limit"
-            if word is None and self.is_crowded(tree):
-                word = "process_limit"
+            if word is None and (exceeded := self._limits.exceeded(tree)):
+                word, self._exceeded = "resource_limit", exceeded
             if word is None:
                 continue
             tree.reap()
             if tree.status is None:  # otherwise it exited by itself just before the command arrived
                 self._reason = "stopped" if word in ("stop", "kill") else word
-                if word not in ("kill", "process_limit"):
+                if word not in ("kill", "resource_limit"):
                     tree.signal(tree.pid, signal.SIGTERM)
             match word:
-                case "kill" | "process_limit":  # a fork bomb gets no grace
+                case "kill" | "resource_limit":  # a fork bomb gets no grace
                     return time.monotonic()
                 case "orphaned":
                     return time.monotonic() + self._orphan_grace_s
@@ -157,10 +186,10 @@ class Guardian:
                         tree.signal(pid, signal.SIGTERM)
             left_s = due - time.monotonic()
             if left_s <= 0:
-                return leftovers, self.kill(tree)
-            word = self._line.wait(min(left_s, OUTPUT_CHECK_S))
+                return leftovers, kill(tree, self._line)
+            word = self._line.wait(min(left_s, OUTPUT_CHECK_S, self._limits.pause_s))
             # the grace is for a clean exit, not for filling the disk or the process table
-            if output_size() > 2 * self._output_limit or self.is_crowded(tree):
+            if output_size() > 2 * self._output_limit or self._limits.exceeded(tree):
                 word = "kill"
             match word:
                 case "kill":
@@ -169,33 +198,11 @@ class Guardian:
                     due = min(due, time.monotonic() + self._orphan_grace_s)
         return leftovers, 0
 
-    def kill(self, tree: Tree) -> int:
-        """Send SIGKILL to all processes until none is left, for at most `KILL_LIMIT_S`; return how many there were."""
-        killed: set[int] = set()
-        limit = time.monotonic() + KILL_LIMIT_S
-        while tree.alive() and time.monotonic() < limit:
-            # Stop them first: stopped processes neither fork nor reap, so the list does not change any more. Signal
-            # groups first: a process that forks and exits repeatedly has a new pid before its own is signalled.
-            stopped: dict[int, int] = {}
-            while time.monotonic() < limit:
-                fresh = {pid: group for pid, group in tree.living().items() if pid not in stopped}
-                if not fresh:
-                    break
-                tree.signal_groups(set(fresh.values()), signal.SIGSTOP)
-                for pid in fresh:
-                    tree.signal(pid, signal.SIGSTOP)
-                stopped |= fresh
-            tree.signal_groups(set(stopped.values()), signal.SIGKILL)
-            for pid in stopped:
-                tree.signal(pid, signal.SIGKILL)
-            killed |= stopped.keys()
-            self._line.wait(KILL_ROUND_S)
-        return len(killed)
-
     def run(self, job: Job, *, subreaper: bool) -> dict[str, object]:
         """Run the job until no process of it is left, and return the report."""
-        if self._max_processes:
+        if self._limits.exist:
             go_first()
+        limit_file_size(self._limits.max_disk_bytes)
         started_at = time.monotonic()
         try:
             pid = self.start(job)
@@ -216,13 +223,14 @@ class Guardian:
             leftovers, killed = self.end(tree, due)
         finally:
             if tree.alive():
-                killed += self.kill(tree)
+                killed += kill(tree, self._line)
         duration_s = time.monotonic() - started_at - self._line.asleep_s
         exit_code = os.waitstatus_to_exitcode(tree.status) if tree.status is not None else None
         return {
             **answer,
             "event": "ended",
             "reason": self._reason,
+            "error": self._exceeded if self._reason == "resource_limit" else "",
             "exit_code": exit_code,
             "ran_s": round(ran_s, 3),
             "duration_s": round(duration_s, 3),

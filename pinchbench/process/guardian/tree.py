@@ -10,6 +10,8 @@ import sys
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 MARKER = "PINCHBENCH_TRIAL"
+# Most kernels list children, so that the machine's other processes need not be read: they are many with many trials.
+HAS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - pathlib is slow to import
 
 
 def become_subreaper() -> bool:
@@ -77,9 +79,15 @@ class Tree:
         """Return the living processes of the tree, by pid with their process groups, without zombies."""
         return _descendants(os.getpid()) if self._subreaper else _marked(self._marker)
 
-    def size(self) -> int:
-        """Return the number of processes in the tree, including zombies, which occupy the process table too."""
-        return len(_descendants(os.getpid(), zombies=True) if self._subreaper else _marked(self._marker))
+    def tasks(self) -> dict[int, int]:
+        """Return how many threads each process of the tree has; zombies, which occupy the process table, have one.
+
+        Processes whose parents end meanwhile may be missing. Threads are counted on Linux only.
+        """
+        if self._subreaper and HAS_CHILDREN:
+            return _tasks_below(os.getpid())
+        pids = _descendants(os.getpid(), zombies=True) if self._subreaper else _marked(self._marker)
+        return {pid: len(_threads(pid)) for pid in pids}
 
     def signal(self, pid: int, number: int) -> None:
         """Send a signal to a process, unless it has ended."""
@@ -118,6 +126,26 @@ def _descendants(root: int, *, zombies: bool = False) -> dict[int, int]:
         found.update((child, groups[child]) for child in children)
         queue += children
     return found
+
+
+def _tasks_below(root: int) -> dict[int, int]:
+    found: dict[int, int] = {}
+    queue = [root]
+    while queue:
+        pid = queue.pop()
+        threads = _threads(pid)
+        if pid != root:
+            found[pid] = len(threads)
+        for thread in threads:  # each has the children that it started itself
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123
+                queue += [child for child in map(int, file.read().split()) if child not in found]
+    return found
+
+
+def _threads(pid: int) -> list[str]:
+    with contextlib.suppress(OSError):
+        return os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - pathlib is slow to import
+    return [""]  # it has ended, or the system has no such folder
 
 
 def _marked(mine: str) -> dict[int, int]:

@@ -19,7 +19,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
-from pinchbench.process.guardian.guard import Guardian, inside_env, leave_stopping_to_the_runner
+from pinchbench.process.guardian.guard import Guardian, inside_env, kill, leave_stopping_to_the_runner
 from pinchbench.process.guardian.line import Job, Line
 from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper
 from pinchbench.sandbox.enter import start_fork
@@ -258,8 +258,7 @@ def guard(files: Sequence[int], module: Prepared | str, *, level: str) -> int:
 def kill_all(guardian: int, *, subreaper: bool) -> None:
     """Kill the processes that a dead guardian has left."""
     nobody, _ = socket.socketpair()
-    limits = dict.fromkeys(("grace_s", "orphan_grace_s", "sweep_s", "output_limit_bytes", "max_processes"), 0.0)
-    Guardian(Line(nobody.fileno()), limits).kill(Tree(guardian, subreaper=subreaper, marker=os.environ[MARKER]))
+    kill(Tree(guardian, subreaper=subreaper, marker=os.environ[MARKER]), Line(nobody.fileno()))
 
 
 def main() -> None:

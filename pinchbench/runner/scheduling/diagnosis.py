@@ -230,6 +230,7 @@ def cause_of(outcome: Outcome) -> Cause:
             | Reason.TIMED_OUT
             | Reason.NONZERO_EXIT
             | Reason.OUTPUT_LIMIT
+            | Reason.RESOURCE_LIMIT
             | Reason.MODEL_ERROR
             | Reason.INTERRUPTED
         ):

@@ -9,7 +9,7 @@ import pytest
 
 from pinchbench.defaults import Network
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.homes.sandbox import MODEL_PORT, HomeSandbox
+from pinchbench.openclaw.homes.sandbox import MODEL_PORT, HomeSandbox, task_limit
 from pinchbench.process.supervise import ProcessSpec
 from pinchbench.sandbox.spec import Mount
 
@@ -112,3 +112,19 @@ def test_an_openclaw_of_the_system_is_where_it_was(tmp_path: Path) -> None:
     spec = _entered(tmp_path, sandbox)
 
     assert spec.argv[0] == "/usr/bin/true"
+
+
+@pytest.mark.parametrize(
+    ("release", "limit"),
+    [
+        ("5.13.0", {}),
+        ("4.18.0-425", {}),
+        ("5.14.21-150500", {"RLIMIT_NPROC": (132, 132)}),
+        ("6.18.44-fc", {"RLIMIT_NPROC": (132, 132)}),
+    ],
+)
+def test_the_kernel_counts_processes_where_it_counts_each_namespace_by_itself(
+    release: str, limit: dict[str, tuple[int, int]]
+) -> None:
+    assert task_limit(100, release=release) == limit
+    assert task_limit(0, release=release) == {}
