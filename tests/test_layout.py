@@ -25,7 +25,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     "cli": (
         "completing",
         "deferred",
-        "experiment",
         "export",
         "history",
         "openclaw",
@@ -84,7 +83,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     "experiment": (
         "order",
         "record",
-        "settings",
     ),
     # test_archive.py
     "files": (
@@ -142,6 +140,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "guard",
         "line",
         "tree",
+        "usage",
     ),
     "process/prepared": ("call",),
     "report": (

@@ -29,7 +29,7 @@ def grade(transcript, workspace_path):
 
 
 def _task(name: str, program: str) -> TaskFile:
-    steps = [
+    steps: list[tuple[str, dict[str, object]]] = [
         ("write", {"path": "program.py", "content": program}),
         ("exec", {"command": "/usr/bin/python3 program.py"}),
     ]
