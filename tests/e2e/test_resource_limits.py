@@ -36,7 +36,7 @@ def _task(name: str, program: str) -> TaskFile:
     return TaskFile(task_id=f"task_{name}", turns=[("Run it.", steps, "It ran.")], check=CHECK)
 
 
-@pytest.mark.parametrize("sandbox", [Sandbox.NAMESPACES, Sandbox.NONE])
+@pytest.mark.parametrize("sandbox", [Sandbox.NAMESPACES, pytest.param(Sandbox.NONE, marks=pytest.mark.long)])
 async def test_whoever_uses_too_much_is_ended_alone_and_graded(
     openclaw: OpenClaw, tmp_path: Path, sandbox: Sandbox
 ) -> None:

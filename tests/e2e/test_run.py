@@ -87,6 +87,7 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
 
     assert {str(one.key): one.reason for one in result.outcomes} == {f"task_{word}": Reason.COMPLETED for word in WORDS}
     assert {one.slot for one in result.outcomes} == {1, 2, 3, 4}
+    isolation = json.loads((result.folder / "run.json").read_text("utf-8"))["config"]["isolation"]
     for outcome in result.outcomes:
         word = outcome.key.task_id.removeprefix("task_")
         text = (result.folder / outcome.evidence / "transcript.jsonl").read_text(encoding="utf-8")
@@ -95,7 +96,7 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
         assert outcome.workspace == str(workspace)
         assert [path.name for path in workspace.iterdir()] == [f"{word}.txt"]
         assert outcome.store == ("jsonl" if openclaw.version == "2026.6.5" else "sqlite")
-        assert outcome.level == "namespaces"
+        assert outcome.level == ("guardian" if isolation == "gateway" else "namespaces")
         counted = models[0].counted[TrialKey(task_id=outcome.key.task_id, repetition=1)]
         assert _tokens(outcome.usage) == _tokens(counted)
         assert outcome.usage.cost_usd == pytest.approx(counted.cost_usd)

@@ -49,8 +49,8 @@ class Known:
 
 
 ANTHROPIC = Known(model="anthropic/claude-sonnet-4-6", host="api.anthropic.com", key_name="ANTHROPIC_API_KEY")
+GATEWAY = replace(ANTHROPIC, isolation="gateway")
 OTHERS = [
-    replace(ANTHROPIC, isolation="gateway"),
     Known(model="openai/gpt-5.5", host="api.openai.com", key_name="OPENAI_API_KEY"),
     Known(model="openrouter/anthropic/claude-sonnet-4.6", host="openrouter.ai", key_name="OPENROUTER_API_KEY"),
     Known(model="google/gemini-3-pro", host="generativelanguage.googleapis.com", key_name="GEMINI_API_KEY"),
@@ -87,7 +87,9 @@ def _headers(asked: dict[str, Any]) -> dict[str, str]:
     return {name: value for name, value in asked["headers"].items() if name not in OWN_HEADERS}
 
 
-@pytest.mark.parametrize("known", [ANTHROPIC, *OTHERS], ids=str)
+@pytest.mark.parametrize(
+    "known", [ANTHROPIC, GATEWAY, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)], ids=str
+)
 def test_the_provider_is_asked_the_same_with_and_without_the_wire(
     openclaw: OpenClaw, tmp_path: Path, known: Known
 ) -> None:
@@ -100,7 +102,8 @@ def test_the_provider_is_asked_the_same_with_and_without_the_wire(
 
     assert (direct["reason"], wired["reason"]) == ("completed", "completed"), (direct["note"], wired["note"])
     assert len(direct["asked"]) == len(wired["asked"]) > 0
-    assert (direct["calls"], wired["calls"]) == (None, len(wired["asked"]))
+    assert direct["calls"] is None
+    assert wired["calls"] >= len(wired["asked"])  # OpenClaw's own calls as well
     replay = Replay([_exchange(number, one) for number, one in enumerate(direct["asked"], start=1)])
     for one in wired["asked"]:
         found = replay.match(one["path"], one["body"].encode(), at=time.time())
