@@ -15,8 +15,8 @@ MAX_INFRA_RETRIES = 20
 MAX_RETRY_DELAY_S = 3600.0
 MAX_SEED = 2**32 - 1
 DEFAULT_PASS_THRESHOLD = 0.8
-# Of a trial. OpenClaw itself uses 1 GiB, MEASURED_TASKS and MEASURED_DISK (measured on 2026.9.6): the rest is for what
-# agents build and run.
+# Of a trial. The core suite's use at most 1.3 GiB of memory, 34 processes and threads, and a few MiB of disk space
+# (measured on 2026.9.6): the rest is for what agents build and run.
 DEFAULT_MAX_MEMORY = 8.0  # GiB
 DEFAULT_MAX_PROCESSES = 2048
 DEFAULT_MAX_DISK = 10.0  # GiB
