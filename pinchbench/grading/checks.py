@@ -198,7 +198,7 @@ def _grade(end: ProcessEnd, found: _Found, *, timeout_s: float) -> CheckGrade:
         case _ if found.printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # also afterwards
             why, note = Ungraded.CHECK_LIMIT, f"the check printed more than {OUTPUT_BYTES // 1024**2} MiB"
         case EndReason.RESOURCE_LIMIT:
-            why, note = Ungraded.CHECK_LIMIT, f"the check used {end.error}"
+            why, note = Ungraded.CHECK_LIMIT, f"the check had more than {MAX_PROCESSES} processes and threads at once"
         case EndReason.TIMED_OUT:
             why, note = Ungraded.CHECK_TIMED_OUT, f"the check took longer than {timeout_s:g} s"
         case EndReason.GUARDIAN_LOST:
