@@ -24,8 +24,9 @@ from pinchbench.process.disk import MIN_FREE_BYTES, MIN_FREE_INODES
 from pinchbench.process.memory import available_bytes
 from pinchbench.process.supervise import contain_level
 from pinchbench.runner.provenance import timezone_name
+from pinchbench.sandbox.landlock import NETWORK_ABI, SCOPE_ABI
 from pinchbench.sandbox.levels import Level as SandboxLevel
-from pinchbench.sandbox.levels import find_support
+from pinchbench.sandbox.levels import Support, find_support
 
 MIB = 1024**2
 # What a slot has on the disk at once: a home of some MiB (measured on 2026.9.6), and a workspace with what commands
@@ -69,20 +70,38 @@ def of_platform(*, python: str, system: str, level: str) -> Finding:
 
 
 def find_sandbox() -> Finding:
-    """Whether trials can have namespaces of their own."""
-    return of_sandbox(find_support().reason(SandboxLevel.NAMESPACES))
+    """What separates trials from the rest of the machine."""
+    return of_sandbox(find_support())
 
 
-def of_sandbox(refused: str) -> Finding:
-    """Say whether trials are sandboxed; `refused` is why not, as a sentence, or empty."""
-    if not refused:
-        return Finding(subject="sandbox", said="Trials in private homes have namespaces of their own.")
-    return Finding(
-        subject="sandbox",
-        level=Level.NOTE,
-        said=f"Trials have no namespaces of their own: {refused} Agents run as you.",
-        do="Allow unprivileged user namespaces, or use a machine or an account that you can spare.",
-    )
+def of_sandbox(support: Support) -> Finding:
+    """Say which level trials get, and what a lower one does not give."""
+    match support.best:
+        case SandboxLevel.NAMESPACES:
+            return Finding(subject="sandbox", said="Trials in private homes have namespaces of their own.")
+        case SandboxLevel.LANDLOCK:
+            missing = [
+                "other processes can be seen",
+                *(["the network is open"] if support.landlock_abi < NETWORK_ABI else []),
+                *(["your other processes can be ended"] if support.landlock_abi < SCOPE_ABI else []),
+                "sockets in the file system, such as those of tmux or Docker, can be used",
+            ]
+            return Finding(
+                subject="sandbox",
+                level=Level.NOTE,
+                said=f"Trials in private homes are restricted by Landlock (ABI {support.landlock_abi}): they can't read"
+                f" or change your files, but {', '.join(missing)}. They have no namespaces:"
+                f" {support.namespaces_refused}",
+                do="For namespaces, allow unprivileged user namespaces.",
+            )
+        case SandboxLevel.NONE:
+            return Finding(
+                subject="sandbox",
+                level=Level.NOTE,
+                said=f"Trials have no namespaces of their own: {support.namespaces_refused} Nor has the machine"
+                f" Landlock: {support.landlock_refused} Agents run as you.",
+                do="Allow unprivileged user namespaces, or use a machine or an account that you can spare.",
+            )
 
 
 def find_clock() -> Finding:

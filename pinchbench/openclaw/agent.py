@@ -24,7 +24,6 @@ from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSignal, never_held, supervise
 from pinchbench.results.evidence import Evidence
-from pinchbench.sandbox.spec import WORKSPACE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -139,7 +138,7 @@ class OpenClawAgent:
             with move_on_after(RELEASE_LIMIT_S, shield=True):
                 left = await self.home.release(workspace, tools=progress.tools(), finished=progress.finished())
         folders = (workspace, self.home.state_dir, evidence)
-        seen_as = workspace if self.home.sandbox is None else Path(WORKSPACE)
+        seen_as = workspace if self.home.sandbox is None else self.home.sandbox.seen_workspace(workspace)
         exported, full = await to_thread.run_sync(
             collect_sessions, progress.sessions, files, folders, seen_as, progress.log.text
         )

@@ -142,7 +142,8 @@ class ProcessEnd:
         killed: the number of processes that had to be killed.
         cpu_s: the CPU time of the tree.
         peak_rss_bytes: the peak memory of its largest process.
-        level: how the tree was contained: `namespaces`, `guardian` (no process can escape) or `session`.
+        level: how the tree was contained: `namespaces`, `guardian` (no process can escape), `landlock` (the same, with
+            restrictions) or `session`.
         error: why the process did not start, that its guardian died, or what it used of what, and the limit of that.
         not_found: whether it did not start because the executable does not exist.
         answer: the answer that a prepared job sent before it exited by itself.

@@ -9,7 +9,6 @@ import msgspec
 from pinchbench.defaults import Network
 from pinchbench.model import SandboxFacts
 from pinchbench.sandbox.ledger import Facts, examine
-from pinchbench.sandbox.spec import HOME, STATE, WORKSPACE
 from pinchbench.transcript.conversation import read_conversation
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ PATH_KEYS = ("path", "file_path", "filePath")
 def read_integrity(
     evidence: Evidence,
     *,
+    own_dirs: Sequence[str],
     network: Network,
     lookups: Sequence[str],
     allowed: Iterable[str] = (),
@@ -36,6 +36,7 @@ def read_integrity(
 
     Args:
         evidence: Of the attempt; without a transcript, only `lookups` tell something.
+        own_dirs: The folders of the trial by the paths that the agent saw, its workspace first.
         network: What the agent could connect to.
         lookups: The host names that it looked up.
         allowed: Paths that it may read beside its own.
@@ -45,7 +46,7 @@ def read_integrity(
     """
     calls = _calls(evidence.transcript)
     facts = Facts(
-        own_dirs=(WORKSPACE, STATE, HOME, *allowed),
+        own_dirs=(*own_dirs, *allowed),
         lookups=lookups,
         is_network_open=network is Network.OPEN,
         contradictions=(contradiction,) if contradiction else (),

@@ -97,6 +97,11 @@ class ModelWire:
         """The path of the Unix socket that serves the same addresses."""
         return self._wire.socket
 
+    @property
+    def port(self) -> int:
+        """The port of 127.0.0.1 to which base URLs of `through` lead."""
+        return self._wire.port
+
     def through(self, entry: Json, slot: int | None, *, port: int | None = None, path: str = "") -> Json:
         """Return a provider's entry of OpenClaw's config that leads through the wire.
 

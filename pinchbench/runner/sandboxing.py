@@ -1,9 +1,9 @@
-"""Decides whether a run's trials and checks have namespaces of their own, and what trials can connect to."""
+"""Decides what sandbox a run's trials and checks have, and what trials can connect to."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -11,8 +11,11 @@ from anyio import to_thread
 from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.grading.check_sandbox import CheckSandbox
-from pinchbench.sandbox.levels import Level, find_support
+from pinchbench.openclaw.homes.sandbox import is_of_system
+from pinchbench.sandbox.landlock import NETWORK_ABI
+from pinchbench.sandbox.levels import Level, Support, choose, find_support
 from pinchbench.sandbox.spec import Mount, parse_allowed
+from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +31,13 @@ class Sandboxing:
     """How the trials of a run are sandboxed.
 
     Attributes:
+        level: what separates them from the rest.
         network: what they can connect to; None without a sandbox.
         allowed: paths that they see beside the system.
         why: a sentence for the user.
     """
 
+    level: Level = Level.NONE
     network: Network | None = None
     allowed: tuple[Mount, ...] = ()
     why: str = ""
@@ -40,16 +45,31 @@ class Sandboxing:
 
 async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandboxing:
     """Choose for a run whose isolation is known. Raises ConfigError if what was asked for is not possible."""
-    refused = await _refusal(config)
-    if refused:
-        if config.sandbox is Sandbox.NAMESPACES:
-            raise ConfigError(f"--sandbox namespaces is not possible: {refused}")
+    wanted = None if config.sandbox is Sandbox.AUTO else Level(config.sandbox)
+    if wanted is Level.NONE:
+        return Sandboxing(why=f"{UNBOXED}: --sandbox none.")
+    if config.isolation is not Isolation.PRIVATE:
+        refused = f"--isolation {config.isolation} has no sandbox, --isolation private has one."
+        if wanted is not None:
+            raise ConfigError(f"--sandbox {wanted} is not possible: {refused}")
         return Sandboxing(why=f"{UNBOXED}: {refused}")
-    network = _network(config, wire)
+    support = await to_thread.run_sync(_support)
+    level = choose(wanted, support)
+    if level is Level.NONE:
+        return Sandboxing(why=f"{UNBOXED}: {support.namespaces_refused}")
+    restricts_network = level is Level.NAMESPACES or support.landlock_abi >= NETWORK_ABI
+    network = _network(config, wire, restricts=restricts_network)
     allowed = await to_thread.run_sync(lambda: tuple(map(parse_allowed, config.sandbox_allow)))
     reach = "the model alone" if network is Network.MODEL else "the network"
-    why = f"Each trial has namespaces of its own, with its workspace, the system's programs and {reach}."
-    return Sandboxing(network=network, allowed=allowed, why=why)
+    match level:
+        case Level.NAMESPACES:
+            why = f"Each trial has namespaces of its own, with its workspace, the system's programs and {reach}."
+        case Level.LANDLOCK:
+            why = (
+                f"Each trial is restricted by Landlock to its workspace, the system's programs and {reach}; it sees"
+                f" which processes run. {_why_landlock(support)}".rstrip()
+            )
+    return Sandboxing(level=level, network=network, allowed=allowed, why=why)
 
 
 def check_sandbox(allow: Iterable[str] = ()) -> CheckSandbox | None:
@@ -66,23 +86,27 @@ def check_sandbox(allow: Iterable[str] = ()) -> CheckSandbox | None:
     return CheckSandbox(allowed=tuple(allowed))
 
 
-async def _refusal(config: RunConfig) -> str:
-    """Return why the trials have no sandbox, as a sentence; empty if they have one."""
-    if config.sandbox is Sandbox.NONE:
-        return "--sandbox none."
-    if config.isolation is not Isolation.PRIVATE:
-        return f"--isolation {config.isolation} has no sandbox, --isolation private has one."
-    support = await to_thread.run_sync(find_support)
-    return support.reason(Level.NAMESPACES)
+def _support() -> Support:
+    """Return which levels there are. Landlock can't hide the bundled tasks in a folder that trials have to read."""
+    support = find_support()
+    if is_of_system(bundled_tasks_dir()) and not support.landlock_refused:
+        return replace(support, landlock_refused=f"It can't hide {bundled_tasks_dir()} in a folder of the system.")
+    return support
 
 
-def _network(config: RunConfig, wire: ModelWire | None) -> Network:
+def _why_landlock(support: Support) -> str:
+    return f"It has no namespaces: {support.namespaces_refused}" if support.namespaces_refused else ""
+
+
+def _network(config: RunConfig, wire: ModelWire | None, *, restricts: bool) -> Network:
     has_way = wire is not None and not wire.is_native
     if config.network is Network.AUTO:
-        return Network.MODEL if has_way else Network.OPEN
+        return Network.MODEL if has_way and restricts else Network.OPEN
     if config.network is Network.MODEL and not has_way:
         raise ConfigError(
             "--network model needs the wire and an endpoint of --base-url: a provider that OpenClaw knows is asked at"
             " its own address. Use --network open."
         )
+    if config.network is Network.MODEL and not restricts:
+        raise ConfigError("--network model needs Linux 6.7 at this level of --sandbox. Use --network open.")
     return config.network

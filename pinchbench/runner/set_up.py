@@ -136,7 +136,7 @@ async def set_up(
         config = await _choose_isolation(prepared, openclaw, user, observer)
         sandboxing = await choose_sandboxing(config, wire)
         observer.tell(sandboxing.why)
-        level = Sandbox.NONE if sandboxing.network is None else Sandbox.NAMESPACES
+        level = Sandbox(sandboxing.level)
         config = replace(config, sandbox=level, network=sandboxing.network or config.network)
         homes = await make_homes(
             config,

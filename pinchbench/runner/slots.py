@@ -17,6 +17,7 @@ from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.catalogue import read_catalogue
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.gateway import Gateway, gateway_home
+from pinchbench.openclaw.homes.landlock import LandlockSandbox
 from pinchbench.openclaw.homes.model_timeout import LONGEST_S
 from pinchbench.openclaw.homes.private import clone, make_template
 from pinchbench.openclaw.homes.sandbox import MODEL_PORT, HomeSandbox
@@ -25,6 +26,7 @@ from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.openclaw.probe import ask_message_file, find_openclaw
 from pinchbench.redaction import known_secrets, secrets_in, secrets_in_dotenv
 from pinchbench.runner.run_folders import HOMES, open_work_folder
+from pinchbench.sandbox.levels import Level
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home, PrivateHome
+    from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.runner.model_wire import ModelWire
     from pinchbench.runner.sandboxing import Sandboxing
 
@@ -161,16 +164,31 @@ def _slot_home(
 ) -> PrivateHome:
     """Return a slot's home, whose requests go through the wire, and whose turns are sandboxed."""
     network = sandboxing.network if sandboxing is not None else None
-    port = MODEL_PORT if network is Network.MODEL else None
+    level = sandboxing.level if sandboxing is not None else Level.NONE
+    port = MODEL_PORT if network is Network.MODEL and level is Level.NAMESPACES else None
     home = clone(template, root, _provider(config, scripted, wire, slot=slot, port=port))
     if wire is not None:
         home = replace(home, base_env=wire.home_env(home.base_env, slot))
     if sandboxing is None or network is None:
         return home
-    socket = wire.socket if wire is not None else ""
-    sandbox = HomeSandbox(
-        openclaw=template.openclaw, base=home.base_env, network=network, socket=socket, allowed=sandboxing.allowed
-    )
+    sandbox: TurnSandbox
+    if level is Level.LANDLOCK:
+        sandbox = LandlockSandbox(
+            root=root,
+            openclaw=template.openclaw,
+            base=home.base_env,
+            network=network,
+            port=wire.port if wire is not None else None,
+            allowed=sandboxing.allowed,
+        )
+    else:
+        sandbox = HomeSandbox(
+            openclaw=template.openclaw,
+            base=home.base_env,
+            network=network,
+            socket=wire.socket if wire is not None else "",
+            allowed=sandboxing.allowed,
+        )
     return replace(home, sandbox=sandbox)
 
 

@@ -162,10 +162,11 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     contradiction = ""
     if place.wire is not None:
         outcome, contradiction = await _with_wire(outcome, result.evidence, place.wire)
-    if place.network is not None:
+    if place.network is not None and (sandbox := place.agent.home.sandbox) is not None:
         read = partial(
             read_integrity,
             result.evidence,
+            own_dirs=sandbox.own_dirs(workspace),
             network=place.network,
             lookups=result.lookups,
             allowed=place.allowed,

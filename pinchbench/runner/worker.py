@@ -112,7 +112,7 @@ class Worker:
             used=bill.wired,
             failed=partial(self._tell_failed, key),
             is_gateway=self._config.isolation is Isolation.GATEWAY,
-            network=self._config.network if self._config.sandbox is Sandbox.NAMESPACES else None,
+            network=self._config.network if self._config.sandbox is not Sandbox.NONE else None,
             allowed=tuple(path.removesuffix(":rw") for path in self._config.sandbox_allow),
         )
         hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))

@@ -28,6 +28,7 @@ if __name__ == "__main__":  # an isolated Python has only the standard library o
     sys.path.append(os.path.abspath(f"{__file__}/../../.."))
 
 from pinchbench.sandbox import kernel
+from pinchbench.sandbox.forked import CANNOT_START, fork_program
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ SIGINFO_BYTES = 128  # of a signalfd_siginfo
 SIGINFO_PID = 12  # offset of the sender's pid, which is 0 if the sender is outside of the PID namespace
 SIOCSIFFLAGS = 0x8914  # linux/sockios.h
 IFF_UP_RUNNING = 0x41
-CANNOT_START = 125  # exit code, like that of env(1) and timeout(1)
 MAX_NAMED = 20  # how many leftovers the report lists
 HOST_NAME = "localhost"
 
@@ -325,30 +325,14 @@ def _supervise(
 
 def _spawn(plan: dict[str, Any], program: Callable[[], None], name: str) -> int:
     """Start the program, and return when it is being executed. Raises OSError with its name if it can't be."""
-    failed_r, failed_w = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
-            os.setsid()
-            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                with contextlib.suppress(OSError, ValueError):
-                    signal.signal(number, signal.SIG_DFL)
-            for limit, values in plan["rlimits"].items():
-                _lower_limit(getattr(resource, limit), *values)
-            os.chdir(plan["cwd"])
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            program()
-        except OSError as error:
-            os.write(failed_w, json.dumps([error.errno, error.strerror]).encode())
-        finally:
-            os._exit(CANNOT_START)
-    os.close(failed_w)
-    with os.fdopen(failed_r, "rb") as file:
-        failure = file.read()
-    if failure:
-        raise OSError(*json.loads(failure), name)
-    return pid
+
+    def begin() -> None:
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
+        for limit, values in plan["rlimits"].items():
+            _lower_limit(getattr(resource, limit), *values)
+        program()
+
+    return fork_program(begin, cwd=plan["cwd"], name=name)
 
 
 def _lower_limit(limit: int, soft: int, hard: int) -> None:

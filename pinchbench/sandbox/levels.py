@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from pinchbench.errors import ConfigError
+from pinchbench.sandbox import landlock
 
 PROBE_LIMIT_S = 20.0  # takes tens of milliseconds; a machine under heavy load needs longer
 PROGRAM = Path(__file__).with_name("probe.py")
@@ -25,10 +26,14 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Support:
-    """Which levels are available. A reason is a sentence, empty if the level is available."""
+    """Which levels are available. A reason is a sentence, empty if the level is available.
+
+    `landlock_abi` is the version of Landlock, on which depends what it can restrict.
+    """
 
     namespaces_refused: str = ""
     landlock_refused: str = ""
+    landlock_abi: int = 0
 
     def reason(self, level: Level) -> str:
         """Return why this level is not available; empty if it is."""
@@ -61,7 +66,11 @@ def find_support() -> Support:
     if not sys.platform.startswith("linux"):
         missing = "It exists only on Linux."
         return Support(namespaces_refused=missing, landlock_refused=missing)
-    return Support(namespaces_refused=_refusal(Level.NAMESPACES), landlock_refused=_refusal(Level.LANDLOCK))
+    return Support(
+        namespaces_refused=_refusal(Level.NAMESPACES),
+        landlock_refused=_refusal(Level.LANDLOCK),
+        landlock_abi=landlock.abi(),
+    )
 
 
 def _refusal(level: Level) -> str:

@@ -91,7 +91,7 @@ class SandboxSpec:
 
     def plan(self) -> dict[str, Any]:
         """Return it as JSON values for `enter.start`."""
-        plan: dict[str, Any] = msgspec.to_builtins(self)
+        plan: dict[str, Any] = {"level": "namespaces", **msgspec.to_builtins(self)}
         # outer folders first, or they would hide inner ones
         plan["mounts"] = sorted(plan["mounts"], key=lambda entry: len(PurePosixPath(entry["target"]).parts))
         plan["tmpfs"] = {"/tmp": self.tmp_bytes, HOME: self.shm_bytes}  # noqa: S108

@@ -118,6 +118,11 @@ class Wire:
         self.certificate = ""
         self.failed = anyio.Event()
 
+    @property
+    def port(self) -> int:
+        """The port of 127.0.0.1 that serves the wire's base URLs."""
+        return self._port
+
     def base_url(self, token: str, provider: str, *, port: int | None = None) -> str:
         """Return the base URL of a provider for the slot with this token; `port` is one that leads to the wire."""
         return f"http://127.0.0.1:{port or self._port}{slot_path(token, provider)}"

@@ -23,6 +23,7 @@ from pinchbench.doctor.machine import (
     read_room,
 )
 from pinchbench.model import Finding, Level
+from pinchbench.sandbox.levels import Support
 
 MIB, GIB = 1024**2, 1024**3
 KEY = "sk-0123456789abcdef-THIS-IS-NOBODYS-KEY"
@@ -43,13 +44,25 @@ def test_where_there_is_no_guardian_it_is_said_what_can_escape() -> None:
 
 
 def test_a_machine_without_namespaces_is_noted_with_the_reason() -> None:
-    assert of_sandbox("").level is Level.OK
+    assert of_sandbox(Support()).level is Level.OK
 
-    found = of_sandbox("The kernel refused it.")
+    found = of_sandbox(Support(namespaces_refused="The kernel refused it.", landlock_refused="It is too old."))
 
     assert found.level is Level.NOTE
-    assert "The kernel refused it. Agents run as you." in found.said
+    assert "The kernel refused it. Nor has the machine Landlock: It is too old. Agents run as you." in found.said
     assert found.do
+
+
+@pytest.mark.parametrize(
+    ("abi", "missing"),
+    [(3, ("network is open", "can be ended", "be seen")), (5, ("can be ended", "be seen")), (7, ("be seen", "Docker"))],
+)
+def test_a_machine_with_landlock_alone_is_noted_with_what_it_does_not_give(abi: int, missing: tuple[str, ...]) -> None:
+    found = of_sandbox(Support(namespaces_refused="The kernel refused it.", landlock_abi=abi))
+
+    assert found.level is Level.NOTE
+    assert all(words in found.said for words in (*missing, f"ABI {abi}", "The kernel refused it."))
+    assert ("network is open" in found.said, "be ended" in found.said) == (abi < 4, abi < 6)
 
 
 @pytest.mark.parametrize(

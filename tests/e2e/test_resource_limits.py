@@ -8,7 +8,7 @@ import pytest
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.defaults import Sandbox
-from real_openclaw import TaskFile, write_suite
+from real_openclaw import Step, TaskFile, write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def grade(transcript, workspace_path):
 
 
 def _task(name: str, program: str) -> TaskFile:
-    steps: list[tuple[str, dict[str, object]]] = [
+    steps: list[Step] = [
         ("write", {"path": "program.py", "content": program}),
         ("exec", {"command": "/usr/bin/python3 program.py"}),
     ]

@@ -10,6 +10,7 @@ import pytest
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.config import ReplayConfig
 from pinchbench.defaults import Network, Sandbox
+from pinchbench.model import Integrity
 from pinchbench.results.evidence import Evidence
 from pinchbench.runner.replay import replay
 from pinchbench.wire.facts import facts_of
@@ -38,6 +39,23 @@ def grade(transcript, workspace_path):
     said = subprocess.run(["sh", "tool.sh"], capture_output=True, text=True).stdout
     return {"tool": said == "a", "path": f"cat {workspace_path}/a.txt" in str(transcript)}
 """
+
+ESCAPES = {
+    "signals": "kill -9 1",
+    "environments": "cat /proc/1/environ",
+    "connections": "bash -c 'exec 3<>/dev/tcp/127.0.0.1/22'",
+    "writing": "echo no > {secret}",
+    "emptying": "truncate -s 0 {secret}",
+    "temporary files": "touch /tmp/landlock-escape",
+}
+
+
+def _escapes(secret: Path) -> TaskFile:
+    script = "; ".join(
+        f"({command} 2>&1 && echo {name} done || echo {name} refused)" for name, command in ESCAPES.items()
+    )
+    command = script.replace("{secret}", str(secret))
+    return TaskFile(task_id="task_escapes", turns=[("Escape.", [("exec", {"command": command})], "Tried.")])
 
 
 def _tasks(secret: Path) -> list[TaskFile]:
@@ -107,3 +125,34 @@ async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
         assert word in unboxed.lower()
         assert word not in seen.replace(str(secret), "").replace(str(secret.parent), "").lower(), word
     assert [(one.replay.divergences, one.replay.live) for one in again.outcomes if one.replay] == [(0, 0)]
+
+
+async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_or_process(
+    openclaw: OpenClaw, tmp_path: Path
+) -> None:
+    secret = tmp_path / "answers" / "expected.txt"
+    secret.parent.mkdir()
+    secret.write_text(SECRET, encoding="utf-8")
+    config = RunConfig(
+        model="demo/oracle",
+        tasks_dir=write_suite(tmp_path / "suite", [*_tasks(secret), _escapes(secret)]),
+        openclaw=openclaw.version,
+        isolation=Isolation.PRIVATE,
+        sandbox=Sandbox.LANDLOCK,
+        concurrency=2,
+        output_dir=tmp_path / "results",
+        run_root=tmp_path / "runs",
+    )
+
+    result = await run_benchmark(config)
+
+    assert {(one.reason, one.level) for one in result.outcomes} == {(Reason.COMPLETED, "landlock")}, result.outcomes
+    assert [one.breakdown for one in result.grades.values() if one.score is not None] == [{"tool": 1.0, "path": 1.0}]
+    seen = _said(result)
+    assert "tried" in seen["task_looks_around"]
+    assert all(SECRET not in text for text in seen.values())
+    assert secret.read_text(encoding="utf-8") == SECRET
+    assert {f"{name} refused" for name in ESCAPES} <= set(seen["task_escapes"].splitlines())
+    integrity = {one.key.task_id: one.sandbox.integrity for one in result.outcomes if one.sandbox is not None}
+    assert integrity["task_writes"] is Integrity.CLEAN
+    assert integrity["task_escapes"] is Integrity.PROBED

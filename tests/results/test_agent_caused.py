@@ -69,6 +69,15 @@ def test_every_reason_of_the_infrastructure_is_one_that_an_agent_can_cause() -> 
     assert not LOCAL & SHARED
 
 
+def test_a_trial_that_used_too_much_counts_as_one_that_ran_out_of_time_does() -> None:
+    assert Reason.RESOURCE_LIMIT.is_valid
+    assert Reason.TIMED_OUT.is_valid
+    assert (
+        caused(task_a=[(Reason.RESOURCE_LIMIT, 0, 10), (Reason.RESOURCE_LIMIT, 20, 30)], task_b=[(WORKS, 0, 100)])
+        == set()
+    )
+
+
 def test_an_agent_that_fails_otherwise_each_time_does_not_escape() -> None:
     mixed = [(Reason.GUARDIAN_LOST, 0.0, 10.0), (Reason.GATEWAY_LOST, 20.0, 30.0), (Reason.PROVIDER_ERROR, 40.0, 50.0)]
 

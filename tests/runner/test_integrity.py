@@ -15,6 +15,8 @@ from pinchbench.runner.integrity import read_integrity
 if TYPE_CHECKING:
     from pathlib import Path
 
+OWN = ("/workspace", "/state", "/home/agent")
+
 
 def _evidence(folder: Path, *calls: tuple[str, dict[str, object]]) -> Evidence:
     content = [
@@ -33,7 +35,7 @@ def _evidence(folder: Path, *calls: tuple[str, dict[str, object]]) -> Evidence:
 def test_ordinary_work_is_clean_and_leaves_no_ledger(tmp_path: Path) -> None:
     evidence = _evidence(tmp_path, ("exec", {"command": "ls /workspace"}), ("write", {"path": "a.txt", "content": "x"}))
 
-    facts = read_integrity(evidence, network=Network.MODEL, lookups=())
+    facts = read_integrity(evidence, own_dirs=OWN, network=Network.MODEL, lookups=())
 
     assert (facts.integrity, facts.attempts, facts.network) == (Integrity.CLEAN, (), "model")
     assert not evidence.ledger.exists()
@@ -44,7 +46,7 @@ def test_attempts_are_named_and_kept(tmp_path: Path) -> None:
         tmp_path, ("exec", {"command": "cat /root/.ssh/id_rsa"}), ("read", {"path": "/srv/suite/solution.yaml"})
     )
 
-    facts = read_integrity(evidence, network=Network.MODEL, lookups=("example.org",))
+    facts = read_integrity(evidence, own_dirs=OWN, network=Network.MODEL, lookups=("example.org",))
 
     assert facts.integrity is Integrity.PROBED
     assert facts.attempts == (
@@ -59,11 +61,15 @@ def test_attempts_are_named_and_kept(tmp_path: Path) -> None:
 def test_an_allowed_path_is_the_agents_own(tmp_path: Path) -> None:
     evidence = _evidence(tmp_path, ("exec", {"command": "cat /srv/data/a.csv"}))
 
-    assert read_integrity(evidence, network=Network.OPEN, lookups=(), allowed=["/srv/data"]).attempts == ()
+    assert (
+        read_integrity(evidence, own_dirs=OWN, network=Network.OPEN, lookups=(), allowed=["/srv/data"]).attempts == ()
+    )
 
 
 def test_a_transcript_that_contradicts_the_wire_is_tampered_with(tmp_path: Path) -> None:
-    facts = read_integrity(_evidence(tmp_path), network=Network.MODEL, lookups=(), contradiction="it was changed")
+    facts = read_integrity(
+        _evidence(tmp_path), own_dirs=OWN, network=Network.MODEL, lookups=(), contradiction="it was changed"
+    )
 
     assert (facts.integrity, facts.attempts) == (Integrity.TAMPERED, ("it was changed",))
 
@@ -72,4 +78,4 @@ def test_a_transcript_that_contradicts_the_wire_is_tampered_with(tmp_path: Path)
 def test_arguments_of_any_shape_are_read(tmp_path: Path, arguments: dict[str, object]) -> None:
     evidence = _evidence(tmp_path, ("exec", arguments))
 
-    assert read_integrity(evidence, network=Network.MODEL, lookups=()).integrity is Integrity.CLEAN
+    assert read_integrity(evidence, own_dirs=OWN, network=Network.MODEL, lookups=()).integrity is Integrity.CLEAN

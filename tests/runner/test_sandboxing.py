@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -14,11 +15,9 @@ from pinchbench.results.paths import RunFiles
 from pinchbench.runner import sandboxing
 from pinchbench.runner.sandboxing import check_sandbox, choose_sandboxing
 from pinchbench.runner.worker import grade_job
-from pinchbench.sandbox.levels import Support
+from pinchbench.sandbox.levels import Level, Support
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pinchbench.model import Task
     from pinchbench.runner.model_wire import ModelWire
 
@@ -81,14 +80,57 @@ async def test_a_gateway_has_no_sandbox_and_the_user_is_told() -> None:
         await choose_sandboxing(_config(isolation=Isolation.GATEWAY, sandbox=Sandbox.NAMESPACES), OWN)
 
 
-async def test_a_machine_without_namespaces_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(namespaces_refused="The kernel refused it."))
+REFUSED = Support(namespaces_refused="The kernel refused it.", landlock_refused="It is too old.")
+
+
+async def test_a_machine_with_no_sandbox_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: REFUSED)
 
     chosen = await choose_sandboxing(_config(), OWN)
 
     assert (chosen.network, "The kernel refused it." in chosen.why) == (None, True)
     with pytest.raises(ConfigError, match="The kernel refused it"):
         await choose_sandboxing(_config(sandbox=Sandbox.NAMESPACES), OWN)
+
+
+@pytest.mark.parametrize(
+    ("abi", "network", "reach"), [(7, Network.MODEL, "the model alone"), (3, Network.OPEN, "the network")]
+)
+async def test_landlock_is_taken_where_namespaces_are_refused(
+    monkeypatch: pytest.MonkeyPatch, abi: int, network: Network, reach: str
+) -> None:
+    support = Support(namespaces_refused="The kernel refused it.", landlock_abi=abi)
+    monkeypatch.setattr(sandboxing, "find_support", lambda: support)
+
+    chosen = await choose_sandboxing(_config(), OWN)
+
+    assert (chosen.level, chosen.network) == (Level.LANDLOCK, network)
+    assert (
+        f"programs and {reach}; it sees which processes run. It has no namespaces: The kernel refused it." in chosen.why
+    )
+
+
+async def test_landlock_is_taken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=7))
+
+    chosen = await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK), OWN)
+
+    assert (chosen.level, chosen.network) == (Level.LANDLOCK, Network.MODEL)
+
+
+async def test_the_model_alone_is_refused_where_landlock_does_not_restrict_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=3))
+    with pytest.raises(ConfigError, match="Linux 6"):
+        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK, network=Network.MODEL), OWN)
+
+
+async def test_landlock_is_refused_where_it_can_not_hide_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=7))
+    monkeypatch.setattr(sandboxing, "bundled_tasks_dir", lambda: Path("/usr/lib/python3/dist-packages/pinchbench"))
+    with pytest.raises(ConfigError, match="can't hide /usr/lib"):
+        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK), OWN)
 
 
 async def test_what_the_user_allows_is_seen_too(tmp_path: Path) -> None:

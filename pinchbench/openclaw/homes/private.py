@@ -23,7 +23,6 @@ from pinchbench.openclaw.homes.model_timeout import NO_OVERLAY, with_model_timeo
 from pinchbench.openclaw.install import cache_dir, release_key
 from pinchbench.openclaw.probe import run_short
 from pinchbench.redaction import known_secrets, mask
-from pinchbench.sandbox.spec import WORKSPACE
 
 if TYPE_CHECKING:
     import subprocess
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.gateway_log import GatewayLog
-    from pinchbench.openclaw.homes.sandbox import HomeSandbox
+    from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.process.supervise import Leftover
 
 # Tools whose effects reach beyond the trial: other sessions, other agents, the user's channels, scheduled jobs.
@@ -69,7 +68,7 @@ class Home(Protocol):
         """Whether turns run embedded (`--local`) rather than through a gateway."""
 
     @property
-    def sandbox(self) -> HomeSandbox | None:
+    def sandbox(self) -> TurnSandbox | None:
         """What the turns' processes run in; None among the user's processes."""
 
     def place(self, workspace: Path, attempt: int) -> Path:
@@ -103,7 +102,7 @@ class PrivateHome:
     base_env: Mapping[str, str]
     provider: tuple[str, Json] | None = None
     template: DirectoryTemplate | None = None
-    sandbox: HomeSandbox | None = None
+    sandbox: TurnSandbox | None = None
 
     @property
     def state_dir(self) -> Path:
@@ -155,9 +154,14 @@ class PrivateHome:
 
     def _renew(self, workspace: Path) -> None:
         assert self.template is not None, "the template is never prepared"  # noqa: S101
-        path, config = copy_home(self.template, self.root, seen_as="" if self.sandbox is not None else None)
-        seen = WORKSPACE if self.sandbox is not None else str(workspace)
-        agent_entry(config, self.agent_id)["workspace"] = seen
+        path, config = copy_home(
+            self.template, self.root, seen_as=self.sandbox.seen_root if self.sandbox is not None else None
+        )
+        seen = workspace
+        if self.sandbox is not None:
+            self.sandbox.prepare()
+            seen = self.sandbox.seen_workspace(workspace)
+        agent_entry(config, self.agent_id)["workspace"] = str(seen)
         if self.provider is not None:
             name, entry = self.provider
             config = merge(config, {"models": {"providers": {name: entry}}})

@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pinchbench.defaults import Network
 from pinchbench.sandbox.spec import (
@@ -45,6 +45,36 @@ TASKS_OVER = 32  # enough for the guardian to find more tasks than allowed altho
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+class TurnSandbox(Protocol):
+    """What the processes of a private home's turns run in."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of a turn, with the paths that exist inside."""
+
+    @property
+    def seen_root(self) -> str | None:
+        """The path by which a turn names the home's folder; None for its own."""
+
+    def seen_workspace(self, workspace: Path) -> Path:
+        """Return the path by which a turn names its workspace."""
+
+    def own_dirs(self, workspace: Path) -> tuple[str, ...]:
+        """Return the folders that belong to the trial, by the paths that a turn sees, the workspace first."""
+
+    def prepare(self) -> None:
+        """Create what a turn needs in a new home. Blocks."""
+
+    def enter(self, spec: ProcessSpec, *, state: Path, program_file: Path) -> ProcessSpec:
+        """Return the process of a turn in its sandbox.
+
+        Args:
+            spec: The process with the paths outside; its working directory is the workspace.
+            state: OpenClaw's state.
+            program_file: A file of this program that OpenClaw may have to read.
+        """
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HomeSandbox:
     """The namespaces of a home's turns, which have nothing but their workspace, the home's state, and programs.
@@ -72,25 +102,43 @@ class HomeSandbox:
             **kept,
             **{name: seen[kept[name]] for name in CERTIFICATES if kept.get(name) in seen},
             "HOME": HOME,
-            "PATH": ":".join([*(f"{NODE}/bin" for _ in self._node()), *map(str, self._path_dirs()), SYSTEM_PATH]),
+            "PATH": ":".join(
+                [
+                    *(f"{NODE}/bin" for _ in node_folder(self.openclaw)),
+                    *map(str, path_dirs(self.openclaw, self.base)),
+                    SYSTEM_PATH,
+                ]
+            ),
             "OPENCLAW_STATE_DIR": STATE,
             "OPENCLAW_CONFIG_PATH": f"{STATE}/openclaw.json",
             "TMPDIR": "/tmp",  # noqa: S108 - its own
         }
 
-    def enter(self, spec: ProcessSpec, *, state: Path, program_file: Path) -> ProcessSpec:
-        """Return the process of a turn in its namespaces.
+    @property
+    def seen_root(self) -> str:
+        """Return the root, in which the state has a folder of the same name."""
+        return ""
 
-        Args:
-            spec: The process with the paths outside; its working directory is the workspace.
-            state: OpenClaw's state.
-            program_file: A file of this program that OpenClaw may have to read.
-        """
+    def seen_workspace(self, workspace: Path) -> Path:
+        """Return the same path for all trials."""
+        del workspace
+        return Path(WORKSPACE)
+
+    def own_dirs(self, workspace: Path) -> tuple[str, ...]:
+        """Return the folders that are mounted."""
+        del workspace
+        return WORKSPACE, STATE, HOME
+
+    def prepare(self) -> None:
+        """Do nothing: all else is created with the namespaces."""
+
+    def enter(self, spec: ProcessSpec, *, state: Path, program_file: Path) -> ProcessSpec:
+        """Return the process of a turn in its namespaces, with the paths that exist there."""
         places = {
             str(state): STATE,
             str(spec.cwd): WORKSPACE,
             str(program_file): f"{FILES}/{program_file.name}",
-            **{str(root): OPENCLAW for root in self._installed()},
+            **{str(root): OPENCLAW for root in installed(self.openclaw)},
         }
 
         def inside(word: str) -> str:
@@ -101,9 +149,9 @@ class HomeSandbox:
         sandbox = make_spec(
             state=state,
             workspace=spec.cwd,
-            openclaw=next(self._installed(), None),
-            node=next(self._node(), None),
-            path_dirs=self._path_dirs(),
+            openclaw=next(installed(self.openclaw), None),
+            node=next(node_folder(self.openclaw), None),
+            path_dirs=path_dirs(self.openclaw, self.base),
             allowed=(
                 Mount(source=str(program_file), target=places[str(program_file)]),
                 *self._certificates(),
@@ -127,33 +175,39 @@ class HomeSandbox:
             sandbox=sandbox.plan(),
         )
 
-    def _installed(self) -> Iterator[Path]:
-        """Yield the folder that OpenClaw is installed in, unless it is one of the system's."""
-        program = self.openclaw.program.absolute()
-        if not _is_of_system(program) or not _is_of_system(program.resolve()):
-            parents = [parent for parent in program.parents if parent.name == "node_modules"]
-            yield parents[-1].parent if parents else program.parent
-
-    def _node(self) -> Iterator[Path]:
-        """Yield the folder of OpenClaw's own Node, if it has one."""
-        for folder in self.openclaw.path_first[:1]:
-            yield (folder / "node").resolve().parent.parent
-
-    def _path_dirs(self) -> tuple[Path, ...]:
-        """Return the folders of PATH that are neither the system's nor this program's; inside they are as outside."""
-        own = {*map(str, self.openclaw.path_first), str(Path(sys.executable).parent)}
-        names = self.base.get("PATH", "").split(":")
-        folders = [Path(name) for name in names if name.startswith("/") and name not in own]
-        return tuple(folder for folder in folders if folder.is_dir() and not _is_of_system(folder))
-
     def _certificates(self) -> tuple[Mount, ...]:
-        named = (self.base[name] for name in CERTIFICATES if name in self.base)
-        files = {name for name in named if Path(name).is_file()}
         return tuple(
             Mount(source=name, target=f"/run/certificates/{number}.pem")
-            for number, name in enumerate(sorted(files), start=1)
-            if not _is_of_system(Path(name))
+            for number, name in enumerate(certificate_files(self.base), start=1)
         )
+
+
+def installed(openclaw: OpenClaw) -> Iterator[Path]:
+    """Yield the folder that OpenClaw is installed in, unless it is one of the system's."""
+    program = openclaw.program.absolute()
+    if not is_of_system(program) or not is_of_system(program.resolve()):
+        parents = [parent for parent in program.parents if parent.name == "node_modules"]
+        yield parents[-1].parent if parents else program.parent
+
+
+def node_folder(openclaw: OpenClaw) -> Iterator[Path]:
+    """Yield the folder of OpenClaw's own Node, if it has one."""
+    for folder in openclaw.path_first[:1]:
+        yield (folder / "node").resolve().parent.parent
+
+
+def path_dirs(openclaw: OpenClaw, base: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the folders of PATH that are neither the system's nor this program's."""
+    own = {*map(str, openclaw.path_first), str(Path(sys.executable).parent)}
+    names = base.get("PATH", "").split(":")
+    folders = [Path(name) for name in names if name.startswith("/") and name not in own]
+    return tuple(folder for folder in folders if folder.is_dir() and not is_of_system(folder))
+
+
+def certificate_files(base: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the files with certificates that the environment names, except the system's."""
+    files = {base[name] for name in CERTIFICATES if name in base}
+    return tuple(sorted(name for name in files if Path(name).is_file() and not is_of_system(Path(name))))
 
 
 def task_limit(max_processes: int, *, release: str) -> dict[str, tuple[int, int]]:
@@ -169,5 +223,6 @@ def task_limit(max_processes: int, *, release: str) -> dict[str, tuple[int, int]
     return {"RLIMIT_NPROC": (most, most)}
 
 
-def _is_of_system(path: Path) -> bool:
+def is_of_system(path: Path) -> bool:
+    """Return whether a path is in one of the folders of the system's programs."""
     return any(path.is_relative_to(folder) for folder in SYSTEM_DIRS)

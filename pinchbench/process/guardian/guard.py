@@ -111,6 +111,10 @@ class Guardian:
         """
         if job.sandbox is None:
             return spawn(job.argv, job.env)
+        if job.sandbox["level"] == "landlock":
+            from pinchbench.sandbox import landlock  # noqa: PLC0415 - see below
+
+            return landlock.start(job.sandbox, job.argv, job.env)  # by whose mark orphans are found
         from pinchbench.sandbox import enter  # noqa: PLC0415 - takes milliseconds, and only sandboxes need it
 
         try:
@@ -240,15 +244,9 @@ class Guardian:
             "survivors": list(tree.living()) if tree.alive() else [],
             "cpu_s": round(tree.cpu_s, 3),
             "peak_rss_bytes": tree.peak_rss_bytes,
-            "level": _level(subreaper=subreaper, sandboxed=self._entered is not None),
+            "level": (job.sandbox or {}).get("level", "guardian" if subreaper else "session"),
             **self._sandbox_report(exit_code),
         }
-
-
-def _level(*, subreaper: bool, sandboxed: bool) -> str:
-    if sandboxed:
-        return "namespaces"
-    return "guardian" if subreaper else "session"
 
 
 def leave_stopping_to_the_runner() -> None:

@@ -1,0 +1,118 @@
+"""What a private home needs so that its turns are restricted by Landlock, with the paths that they have outside."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import Network
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.homes.sandbox import (
+    EXCLUDED,
+    SYSTEM_PATH,
+    certificate_files,
+    installed,
+    node_folder,
+    path_dirs,
+)
+from pinchbench.sandbox.spec import SYSTEM_DIRS, SYSTEM_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.process.supervise import ProcessSpec
+    from pinchbench.sandbox.spec import Mount
+
+HOME, TEMPORARY = "home", "home/tmp"  # in the home's folder
+# In namespaces these are generated, or belong to the trial. Without /proc, Node and many tools do not start.
+READABLE = (
+    *("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/host.conf"),
+    *("/proc", "/etc/services", "/etc/protocols"),
+)
+# OpenClaw 2026.9.6 locks its databases by files in this folder, whatever TMPDIR is, and fails without. Trials share it.
+LOCKS = Path(f"/tmp/openclaw-state-locks-{os.getuid()}")  # noqa: S108 - OpenClaw's own
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LandlockSandbox:
+    """The restrictions of a home's turns.
+
+    Attributes:
+        root: the home's folder.
+        openclaw: the OpenClaw that runs there.
+        base: the environment that programs and the model need.
+        network: what a turn can connect to; never `AUTO`.
+        port: the only port to which a turn can connect by TCP, unless the network is open.
+        allowed: what the user wants to be visible beside that.
+    """
+
+    root: Path
+    openclaw: OpenClaw
+    base: Mapping[str, str]
+    network: Network
+    port: int | None = None
+    allowed: tuple[Mount, ...] = ()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Return the environment of a turn, whose home and temporary files are in the home's folder."""
+        folders = [*map(str, self.openclaw.path_first), *map(str, path_dirs(self.openclaw, self.base)), SYSTEM_PATH]
+        return {
+            **{name: value for name, value in self.base.items() if name not in EXCLUDED},
+            "HOME": str(self.root / HOME),
+            "PATH": ":".join(folders),
+            "OPENCLAW_STATE_DIR": str(self.root / "state"),
+            "OPENCLAW_CONFIG_PATH": str(self.root / "state" / "openclaw.json"),
+            "TMPDIR": str(self.root / TEMPORARY),
+        }
+
+    @property
+    def seen_root(self) -> None:
+        """Return None: paths are those outside."""
+        return None
+
+    def seen_workspace(self, workspace: Path) -> Path:
+        """Return the same path."""
+        return workspace
+
+    def own_dirs(self, workspace: Path) -> tuple[str, ...]:
+        """Return the folders that a turn can write to."""
+        return str(workspace), str(self.root)
+
+    def prepare(self) -> None:
+        """Create the folders for the home, temporary files and locks.
+
+        Blocks. Raises OpenClawError if the folder for locks is a link or another user's.
+        """
+        (self.root / TEMPORARY).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            LOCKS.mkdir(mode=0o700)
+        info = LOCKS.lstat()
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid():
+            raise OpenClawError(f"{LOCKS}, where OpenClaw keeps its locks, is not a folder of yours: have it removed.")
+
+    def enter(self, spec: ProcessSpec, *, state: Path, program_file: Path) -> ProcessSpec:
+        """Return the process of a turn with its restrictions."""
+        del state  # it is in the home's folder
+        programs = [*installed(self.openclaw), *node_folder(self.openclaw), *path_dirs(self.openclaw, self.base)]
+        readable = [*SYSTEM_DIRS, *SYSTEM_FILES, *READABLE, *certificate_files(self.base), str(program_file)]
+        plan: dict[str, object] = {
+            "level": "landlock",
+            "readable": [*readable, *map(str, programs), *(one.source for one in self.allowed if not one.writable)],
+            "writable": [
+                *self.own_dirs(spec.cwd),
+                str(LOCKS),
+                *DEVICES,
+                *(one.source for one in self.allowed if one.writable),
+            ],
+            "network": self.network.value,
+            "port": self.port if self.network is Network.MODEL else None,
+            "cwd": str(spec.cwd),
+        }
+        return replace(spec, sandbox=plan)

@@ -1,0 +1,88 @@
+"""A turn under Landlock: paths are those outside, and only its own folders can be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from pinchbench.defaults import Network
+from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.homes import landlock
+from pinchbench.openclaw.homes.landlock import LandlockSandbox
+from pinchbench.process.supervise import ProcessSpec
+from pinchbench.sandbox.spec import Mount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandlockSandbox:
+    """Describe a home whose OpenClaw has a Node of its own."""
+    monkeypatch.setattr(landlock, "LOCKS", tmp_path / "locks")
+    program = tmp_path / "cache" / "openclaw-1" / "node_modules" / ".bin" / "openclaw"
+    node = tmp_path / "cache" / "node-1" / "bin" / "node"
+    for one in (program, node):
+        one.parent.mkdir(parents=True)
+        one.touch()
+    return LandlockSandbox(
+        root=tmp_path / "home",
+        openclaw=OpenClaw(program=program, version="2026.9.6", path_first=(node.parent,)),
+        base={"PATH": "/usr/bin", "LANG": "C.UTF-8", "HOME": "/home/somebody"},
+        network=Network.MODEL,
+        port=1234,
+        allowed=(
+            Mount(source="/srv/data", target="/srv/data"),
+            Mount(source="/srv/own", target="/srv/own", writable=True),
+        ),
+    )
+
+
+def _plan(sandbox: LandlockSandbox, tmp_path: Path) -> Mapping[str, object]:
+    spec = ProcessSpec(
+        argv=["openclaw"], cwd=tmp_path / "work", env={}, stdout=tmp_path / "o", stderr=tmp_path / "e", marker="m"
+    )
+    entered = sandbox.enter(spec, state=tmp_path / "home" / "state", program_file=tmp_path / "long.mjs")
+    assert entered.argv == spec.argv
+    assert entered.sandbox is not None
+    return entered.sandbox
+
+
+def test_its_own_folders_and_what_the_user_allows_can_be_written_and_nothing_else(
+    sandbox: LandlockSandbox, tmp_path: Path
+) -> None:
+    plan = _plan(sandbox, tmp_path)
+
+    writable = cast("list[str]", plan["writable"])
+    assert [one for one in writable if not one.startswith("/dev/")] == [
+        *(str(tmp_path / name) for name in ("work", "home", "locks")),
+        "/srv/own",
+    ]
+    readable = cast("list[str]", plan["readable"])
+    own = [*(str(tmp_path / name) for name in ("long.mjs", "cache/openclaw-1", "cache/node-1")), "/srv/data"]
+    assert [one for one in readable if one.startswith((str(tmp_path), "/srv"))] == own
+    assert not {"/", "/etc", "/tmp", "/home", "/dev", "/sys", "/run", "/var"} & {*readable, *writable}
+    assert (plan["level"], plan["network"], plan["port"]) == ("landlock", "model", 1234)
+
+
+def test_home_and_temporary_files_are_in_the_homes_folder(sandbox: LandlockSandbox, tmp_path: Path) -> None:
+    sandbox.prepare()
+
+    root = tmp_path / "home"
+    env = sandbox.env
+    assert (env["HOME"], env["TMPDIR"]) == (str(root / "home"), str(root / "home" / "tmp"))
+    assert Path(env["TMPDIR"]).is_dir()
+    assert env["OPENCLAW_STATE_DIR"] == str(root / "state")
+    assert env["PATH"].startswith(str(tmp_path / "cache" / "node-1" / "bin"))
+    assert env["LANG"] == "C.UTF-8"
+    assert sandbox.seen_root is None
+    assert sandbox.seen_workspace(tmp_path) == tmp_path
+
+
+def test_a_folder_for_locks_that_leads_elsewhere_is_refused(sandbox: LandlockSandbox, tmp_path: Path) -> None:
+    (tmp_path / "locks").symlink_to(tmp_path)
+    with pytest.raises(OpenClawError, match="not a folder of yours"):
+        sandbox.prepare()

@@ -1,0 +1,98 @@
+"""Agents under Landlock and a guardian: what they may not do is refused, and all that they started is ended."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import create_task_group, fail_after
+
+from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal, supervise
+from pinchbench.sandbox import landlock
+
+if TYPE_CHECKING:
+    from process.conftest import PlayFolders, RollCall
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux") or landlock.abi() < landlock.SCOPE_ABI, reason="needs Landlock ABI 6"
+    ),
+]
+
+LIMIT_S = 30
+
+
+def _spec(stage: PlayFolders, argv: list[str], limits: Limits, **changes: object) -> ProcessSpec:
+    workspace = stage.folder / "work"
+    workspace.mkdir(exist_ok=True)
+    prefixes = [sys.prefix, sys.base_prefix]
+    plan = {
+        "level": "landlock",
+        # the roll call is a socket, which needs no rule
+        "readable": ["/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache", *prefixes, str(stage.folder)],
+        "writable": [str(workspace), "/dev/null"],
+        "network": "model",
+        "port": 1,
+        "cwd": str(workspace),
+        **changes,
+    }
+    return ProcessSpec(
+        argv=argv,
+        cwd=workspace,
+        env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=stage.stdout,
+        stderr=stage.stderr,
+        marker=stage.marker,
+        limits=limits,
+        measured=(workspace,),
+        sandbox=plan,
+    )
+
+
+async def test_an_agent_can_not_end_its_guardian_or_touch_what_is_not_its_own(stage: PlayFolders) -> None:
+    script = """
+    kill -9 $PPID
+    echo mine > own && echo "wrote own"
+    echo no > ../beside && echo "wrote beside"
+    cat /etc/shadow && echo "read /etc"
+    ls /tmp && echo "listed /tmp"
+    exit 5
+    """
+    with fail_after(LIMIT_S):
+        end = await supervise(_spec(stage, ["/bin/sh", "-c", script], Limits()), timeout_s=600)
+
+    assert (end.reason, end.exit_code, end.level) == (EndReason.EXITED, 5, "landlock")
+    assert stage.out() == "wrote own\n"
+
+
+async def test_what_it_left_running_is_ended_however_it_hides(stage: PlayFolders, roll: RollCall) -> None:
+    script = "setsid {stay} a & (env -i {stay} b &) & ({stay} c & ) ; sleep 600"
+    ends: list[ProcessEnd] = []
+    stop = StopSignal()
+    spec = _spec(stage, stage.bash(script), Limits(grace_s=20.0, sweep_s=0.2))
+
+    async def run() -> None:
+        ends.append(await supervise(spec, timeout_s=600, stop_signal=stop))
+
+    with fail_after(LIMIT_S):
+        async with create_task_group() as group:
+            group.start_soon(run)
+            await roll.present(3)
+            stop.stop.set()
+            await roll.all_gone()
+
+    assert [(end.reason, end.exit_code) for end in ends] == [(EndReason.STOPPED, -15)]
+
+
+async def test_a_program_that_it_may_not_execute_did_not_start(stage: PlayFolders) -> None:
+    program = stage.folder / "program"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    spec = _spec(stage, [str(program)], Limits(), readable=["/usr", "/bin", "/lib", "/lib64"])
+    with fail_after(LIMIT_S):
+        end = await supervise(spec, timeout_s=600)
+
+    assert end.reason is EndReason.NOT_STARTED
+    assert "Permission denied" in end.error
