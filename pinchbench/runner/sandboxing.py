@@ -40,7 +40,7 @@ class Sandboxing:
 
 async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandboxing:
     """Choose for a run whose isolation is known. Raises ConfigError if what was asked for is not possible."""
-    refused = await _refusal(config)
+    refused = await sandbox_refusal(config)
     if refused:
         if config.sandbox is Sandbox.NAMESPACES:
             raise ConfigError(f"--sandbox namespaces is not possible: {refused}")
@@ -66,12 +66,15 @@ def check_sandbox(allow: Iterable[str] = ()) -> CheckSandbox | None:
     return CheckSandbox(allowed=tuple(allowed))
 
 
-async def _refusal(config: RunConfig) -> str:
-    """Return why the trials have no sandbox, as a sentence; empty if they have one."""
+async def sandbox_refusal(config: RunConfig) -> str:
+    """Return why the trials have no sandbox, as a sentence; empty if they have one.
+
+    With an isolation that is still to be chosen, it is why private homes would have none.
+    """
     if config.sandbox is Sandbox.NONE:
         return "--sandbox none."
-    if config.isolation is not Isolation.PRIVATE:
-        return f"--isolation {config.isolation} has no sandbox, --isolation private has one."
+    if config.isolation not in (Isolation.AUTO, Isolation.PRIVATE):
+        return f"--isolation {config.isolation} has no sandbox; use --isolation private for one."
     support = await to_thread.run_sync(find_support)
     return support.reason(Level.NAMESPACES)
 

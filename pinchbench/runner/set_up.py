@@ -36,7 +36,7 @@ from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
 from pinchbench.runner.provenance import plain_config, provenance, versions
 from pinchbench.runner.resume_check import accept_releases, same_openclaw
 from pinchbench.runner.run_folders import HOMES
-from pinchbench.runner.sandboxing import check_sandbox, choose_sandboxing
+from pinchbench.runner.sandboxing import check_sandbox, choose_sandboxing, sandbox_refusal
 from pinchbench.runner.slots import make_homes, secrets_of, user_state
 
 if TYPE_CHECKING:
@@ -194,6 +194,7 @@ async def _choose_isolation(
         return prepared.config
     choice = choose_isolation(
         services=brings_services(user.config),
+        sandboxed=not await sandbox_refusal(prepared.config),
         release=openclaw.version,
         trials=len(prepared.attempts),
         slots=prepared.slots,
