@@ -88,7 +88,7 @@ SECTIONS = {
 @NO_PREFLIGHT
 @option("--sandbox", type=click.Choice([one.value for one in defaults.Sandbox]), default="auto", show_default=True,
         help="namespaces: each trial sees its workspace, the system and OpenClaw alone, and nothing of you. auto: where"
-        " homes are private and the machine allows it. none: agents run as you.")  # fmt: skip
+        " the machine allows it, unless --isolation asks for a gateway. none: agents run as you.")  # fmt: skip
 @option("--network", type=click.Choice(["auto", "model", "open"]), default="auto", show_default=True,
         help="What a sandboxed trial can connect to. auto: the model alone, if the wire has its endpoint.")  # fmt: skip
 @option("--sandbox-allow", metavar="PATH[:rw]", multiple=True, help="A path that sandboxed trials see too,"
