@@ -13,7 +13,7 @@ GIB = 1024**3
 GATEWAY_SINCE = (2026, 9)
 # A gateway takes about as much CPU time to start as four trials with a state of their own save by it (measured).
 WORTH_TRIALS = 5
-SANDBOXED_COST = 3  # CPU time of a trial in a sandboxed private home, against one through a gateway (measured)
+SANDBOXED_COST = 2  # CPU time of a trial in a sandboxed private home, against one through a gateway (measured)
 # Peak memory, measured on 2026.9.6: a gateway and the commands that go through it, against an agent for each slot.
 GATEWAY_BYTES = 2 * GIB
 COMMAND_BYTES = 300 * 1024**2
