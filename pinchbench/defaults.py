@@ -54,6 +54,7 @@ class Sandbox(StrEnum):
 
     AUTO = "auto"
     NAMESPACES = "namespaces"
+    LANDLOCK = "landlock"
     NONE = "none"
 
 

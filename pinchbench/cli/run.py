@@ -88,8 +88,8 @@ SECTIONS = {
 @NO_PREFLIGHT
 @option("--sandbox", type=click.Choice([one.value for one in defaults.Sandbox]), default="auto", show_default=True,
         help="namespaces: each trial sees its workspace, the system and OpenClaw alone, and nothing of you. landlock:"
-        " it can neither read nor change anything else. auto: the first that the machine allows, where homes are"
-        " private. none: agents run as you.")  # fmt: skip
+        " it can neither read nor change anything else. auto: the first that the machine allows, unless --isolation"
+        " asks for a gateway. none: agents run as you.")  # fmt: skip
 @option("--network", type=click.Choice(["auto", "model", "open"]), default="auto", show_default=True,
         help="What a sandboxed trial can connect to. auto: the model alone, if the wire has its endpoint.")  # fmt: skip
 @option("--sandbox-allow", metavar="PATH[:rw]", multiple=True, help="A path that sandboxed trials see too,"

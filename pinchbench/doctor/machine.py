@@ -269,11 +269,20 @@ def find_memory(*, slots: int, isolation: Isolation, release: str, services: boo
         isolation=isolation,
         release=release,
         services=services,
+        sandboxed=find_support().best is not SandboxLevel.NONE,
     )
 
 
 def of_memory(
-    *, available: int, allowed: float, cpus: int, slots: int, isolation: Isolation, release: str, services: bool
+    *,
+    available: int,
+    allowed: float,
+    cpus: int,
+    slots: int,
+    isolation: Isolation,
+    release: str,
+    services: bool,
+    sandboxed: bool = False,
 ) -> Finding:
     """Say which isolation a whole suite gets on so many slots, and whether memory (bytes) and CPUs will do for it.
 
@@ -283,7 +292,12 @@ def of_memory(
     chosen = isolation
     if isolation is Isolation.AUTO:
         chosen = choose_isolation(
-            release=release, trials=WORTH_TRIALS, slots=slots, available_bytes=free, services=services
+            release=release,
+            trials=WORTH_TRIALS,
+            slots=slots,
+            available_bytes=free,
+            services=services,
+            sandboxed=sandboxed,
         ).isolation
     needed = needed_bytes(chosen, slots)
     by = "the container allows" if allowed < available else "are free"

@@ -45,18 +45,10 @@ class Sandboxing:
 
 async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandboxing:
     """Choose for a run whose isolation is known. Raises ConfigError if what was asked for is not possible."""
-    wanted = None if config.sandbox is Sandbox.AUTO else Level(config.sandbox)
-    if wanted is Level.NONE:
-        return Sandboxing(why=f"{UNBOXED}: --sandbox none.")
-    if config.isolation is not Isolation.PRIVATE:
-        refused = f"--isolation {config.isolation} has no sandbox, --isolation private has one."
-        if wanted is not None:
-            raise ConfigError(f"--sandbox {wanted} is not possible: {refused}")
+    level, refused = await available_level(config)
+    if level is Level.NONE:
         return Sandboxing(why=f"{UNBOXED}: {refused}")
     support = await to_thread.run_sync(_support)
-    level = choose(wanted, support)
-    if level is Level.NONE:
-        return Sandboxing(why=f"{UNBOXED}: {support.namespaces_refused}")
     restricts_network = level is Level.NAMESPACES or support.landlock_abi >= NETWORK_ABI
     network = _network(config, wire, restricts=restricts_network)
     allowed = await to_thread.run_sync(lambda: tuple(map(parse_allowed, config.sandbox_allow)))
@@ -84,6 +76,25 @@ def check_sandbox(allow: Iterable[str] = ()) -> CheckSandbox | None:
         with suppress(ConfigError):
             allowed.append(parse_allowed(value))
     return CheckSandbox(allowed=tuple(allowed))
+
+
+async def available_level(config: RunConfig) -> tuple[Level, str]:
+    """Return the level of a run's trials, and why it is `NONE`, as a sentence.
+
+    With an isolation that is still to be chosen, it is the level of private homes. Raises ConfigError if the level that
+    was asked for is not possible.
+    """
+    wanted = None if config.sandbox is Sandbox.AUTO else Level(config.sandbox)
+    if wanted is Level.NONE:
+        return Level.NONE, "--sandbox none."
+    if config.isolation not in (Isolation.AUTO, Isolation.PRIVATE):
+        refused = f"--isolation {config.isolation} has no sandbox; use --isolation private for one."
+        if wanted is not None:
+            raise ConfigError(f"--sandbox {wanted} is not possible: {refused}")
+        return Level.NONE, refused
+    support = await to_thread.run_sync(_support)
+    level = choose(wanted, support)
+    return level, support.namespaces_refused if level is Level.NONE else ""
 
 
 def _support() -> Support:

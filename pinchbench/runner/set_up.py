@@ -36,8 +36,9 @@ from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
 from pinchbench.runner.provenance import plain_config, provenance, versions
 from pinchbench.runner.resume_check import accept_releases, same_openclaw
 from pinchbench.runner.run_folders import HOMES
-from pinchbench.runner.sandboxing import check_sandbox, choose_sandboxing
+from pinchbench.runner.sandboxing import available_level, check_sandbox, choose_sandboxing
 from pinchbench.runner.slots import make_homes, secrets_of, user_state
+from pinchbench.sandbox.levels import Level
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
@@ -194,6 +195,7 @@ async def _choose_isolation(
         return prepared.config
     choice = choose_isolation(
         services=brings_services(user.config),
+        sandboxed=(await available_level(prepared.config))[0] is not Level.NONE,
         release=openclaw.version,
         trials=len(prepared.attempts),
         slots=prepared.slots,

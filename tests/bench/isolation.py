@@ -122,8 +122,14 @@ class GatewayWatch:
         self.samples.append(Sample(trials=trials, cpu_s=cpu_s, rss_bytes=rss_bytes))
 
 
-def play(folder: Path, isolation: Isolation, release: str, *options: str, without: str = WHOLE) -> Played:
-    """Run the program as a user does, to its end; `without` is what its gateway is not given."""
+def play(
+    folder: Path, isolation: Isolation, release: str, *options: str, without: str = WHOLE, may_fail: bool = False
+) -> Played:
+    """Run the program as a user does, to its end.
+
+    `without` is what its gateway is not given, or a JSON object of what it is given in addition. `may_fail`: it may end
+    without a score, for what the model received is all that is wanted.
+    """
     place = Path(tempfile.mkdtemp(dir=folder))
     argv = [
         sys.executable,
@@ -149,7 +155,7 @@ def play(folder: Path, isolation: Isolation, release: str, *options: str, withou
             watch.look()
             time.sleep(LOOK_S)
     _, status, usage = ended
-    if os.waitstatus_to_exitcode(status) not in (0, 5):  # 5: what needs a judge stays ungraded
+    if not may_fail and os.waitstatus_to_exitcode(status) not in (0, 5):  # 5: what needs a judge stays ungraded
         raise SystemExit((place / "err.txt").read_text(encoding="utf-8"))
     result = json.loads(out.read_text(encoding="utf-8"))
     [journal] = (place / "results").glob("*/journal.jsonl")

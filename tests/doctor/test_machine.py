@@ -121,7 +121,13 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def _memory(
-    available: int, *, slots: int, allowed: float = math.inf, cpus: int = 8, isolation: str = "private"
+    available: int,
+    *,
+    slots: int,
+    allowed: float = math.inf,
+    cpus: int = 8,
+    isolation: str = "private",
+    sandboxed: bool = False,
 ) -> Finding:
     return of_memory(
         available=available,
@@ -131,7 +137,15 @@ def _memory(
         isolation=Isolation(isolation),
         release="2026.9.6",
         services=False,
+        sandboxed=sandboxed,
     )
+
+
+@pytest.mark.parametrize(("sandboxed", "isolation"), [(True, "private"), (False, "gateway")])
+def test_the_isolation_of_a_run_that_leaves_it_open_depends_on_the_sandbox(*, sandboxed: bool, isolation: str) -> None:
+    found = _memory(16 * GIB, slots=4, isolation="auto", sandboxed=sandboxed)
+
+    assert f"with --isolation {isolation} takes" in found.said
 
 
 def test_memory_that_is_too_little_is_answered_with_a_concurrency_that_fits() -> None:

@@ -17,7 +17,7 @@ from anyio import create_task_group, fail_after
 
 from fakes import calls, fake_openclaw, gateway_events, make_suite, open_gate, run_config, until
 from pinchbench.config import ResumeConfig, RunConfig
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.errors import GatewayError, RunInterruptedError
 from pinchbench.events import Event, Notice, PaceChanged, TrialBegan, TrialEnded, TrialWaits
 from pinchbench.model import Ending, Outcome, Reason
@@ -25,11 +25,12 @@ from pinchbench.openclaw.homes.choose import WORTH_TRIALS, needed_bytes
 from pinchbench.process.leftovers import find_marked
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import TrialFinished
-from pinchbench.runner import set_up
+from pinchbench.runner import sandboxing, set_up
 from pinchbench.runner.resume import resume
 from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.run_folders import HOMES
 from pinchbench.runner.scheduling.diagnosis import BUSY, cause_of
+from pinchbench.sandbox.levels import Support
 from processes import living
 
 if TYPE_CHECKING:
@@ -400,6 +401,22 @@ async def test_left_to_itself_a_run_chooses_and_says_why(
     [said] = [one for one in run_observer.notices if one.startswith("Isolation: ")]
     assert said.startswith(f"Isolation: {isolation}, since ")
     assert why in said
+
+
+async def test_left_to_itself_a_run_that_can_have_a_sandbox_is_not_given_a_gateway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(set_up, "available_bytes", lambda: PLENTY)
+    monkeypatch.setattr(sandboxing, "find_support", Support)
+    program = fake_openclaw(tmp_path, store="sqlite")
+    prompts = {f"task_{number}": "Hi" for number in range(WORTH_TRIALS)}
+    run_observer = RunObserver()
+    config = replace(a_run(tmp_path, program, prompts), isolation=Isolation.AUTO, sandbox=Sandbox.AUTO)
+
+    result = await run(config, run_observer)
+
+    assert isolation_of(result) == Isolation.PRIVATE
+    assert any("times the CPU time of one through a gateway" in one for one in run_observer.notices)
 
 
 async def test_a_resumed_run_keeps_its_isolation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pinchbench.errors import ConfigError
 from pinchbench.model import Outcome, Reason, TrialKey
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner import sandboxing
-from pinchbench.runner.sandboxing import check_sandbox, choose_sandboxing
+from pinchbench.runner.sandboxing import available_level, check_sandbox, choose_sandboxing
 from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Level, Support
 
@@ -75,12 +75,18 @@ async def test_a_gateway_has_no_sandbox_and_the_user_is_told() -> None:
     chosen = await choose_sandboxing(_config(isolation=Isolation.GATEWAY), OWN)
 
     assert chosen.network is None
-    assert "--isolation private has one" in chosen.why
+    assert "use --isolation private for one" in chosen.why
     with pytest.raises(ConfigError, match="--sandbox namespaces is not possible: --isolation gateway"):
         await choose_sandboxing(_config(isolation=Isolation.GATEWAY, sandbox=Sandbox.NAMESPACES), OWN)
 
 
 REFUSED = Support(namespaces_refused="The kernel refused it.", landlock_refused="It is too old.")
+
+
+@pytest.mark.parametrize("sandbox", [Sandbox.AUTO, Sandbox.NAMESPACES])
+async def test_an_isolation_that_is_still_to_be_chosen_can_be_one_with_a_sandbox(sandbox: Sandbox) -> None:
+    assert await available_level(_config(isolation=Isolation.AUTO, sandbox=sandbox)) == (Level.NAMESPACES, "")
+    assert (await available_level(_config(isolation=Isolation.AUTO, sandbox=Sandbox.NONE)))[0] is Level.NONE
 
 
 async def test_a_machine_with_no_sandbox_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ GIB = 1024**3
 GATEWAY_SINCE = (2026, 9)
 # A gateway takes about as much CPU time to start as four trials with a state of their own save by it (measured).
 WORTH_TRIALS = 5
+SANDBOXED_COST = 2  # CPU time of a trial in a sandboxed private home, against one through a gateway (measured)
 # Peak memory, measured on 2026.9.6: a gateway and the commands that go through it, against an agent for each slot.
 GATEWAY_BYTES = 2 * GIB
 COMMAND_BYTES = 300 * 1024**2
@@ -28,12 +29,23 @@ class Choice:
     warning: str = ""
 
 
-def choose_isolation(*, release: str, trials: int, slots: int, available_bytes: int, services: bool = False) -> Choice:
+def choose_isolation(
+    *, release: str, trials: int, slots: int, available_bytes: int, services: bool = False, sandboxed: bool = False
+) -> Choice:
     """Choose between private homes and one private gateway for `trials` that are left, on so many slots.
 
-    `services` says whether the user's config brings plugins; a gateway has most of them switched off.
+    `services` says whether the user's config brings plugins; a gateway has most of them switched off. `sandboxed` says
+    whether private homes are to run in a sandbox, which a gateway does not have.
     """
-    if release_key(release)[: len(GATEWAY_SINCE)] < GATEWAY_SINCE:
+    worthwhile = release_key(release)[: len(GATEWAY_SINCE)] >= GATEWAY_SINCE and trials >= WORTH_TRIALS
+    if sandboxed:
+        isolation, why = Isolation.PRIVATE, "a trial with a home of its own can be sandboxed"
+        if worthwhile and not services:
+            why += (
+                f"; it takes about {SANDBOXED_COST} times the CPU time of one through a gateway, which"
+                " --isolation gateway --sandbox none gives without protection"
+            )
+    elif release_key(release)[: len(GATEWAY_SINCE)] < GATEWAY_SINCE:
         isolation, why = Isolation.PRIVATE, f"with OpenClaw {release} a gateway saves next to nothing"
     elif services:
         isolation, why = Isolation.PRIVATE, "your OpenClaw has plugins, most of which a gateway would leave out"
@@ -43,7 +55,8 @@ def choose_isolation(*, release: str, trials: int, slots: int, available_bytes: 
         isolation = Isolation.GATEWAY
         why = "a trial through one gateway takes a fraction of the CPU time and memory of one with a home of its own"
     needed = needed_bytes(isolation, slots)
-    if not services and needed > available_bytes and needed > (smaller := needed_bytes(_other(isolation), slots)):
+    may_change = not services and not sandboxed
+    if may_change and needed > available_bytes and needed > (smaller := needed_bytes(_other(isolation), slots)):
         isolation, needed = _other(isolation), smaller
         why = f"it needs less memory, of which {available_bytes / GIB:.1f} GiB are free"
     warning = ""

@@ -36,6 +36,7 @@ from pinchbench.report.html.trial_page import (
 )
 from pinchbench.report.model_calls import model_calls_told, model_time_told
 from pinchbench.report.text import duration, exact_price, many
+from pinchbench.report.unsandboxed import unsandboxed_told
 from pinchbench.results.statistics import ROUNDING
 
 if TYPE_CHECKING:
@@ -297,10 +298,12 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
     if run.data.changes:
         changes = "; ".join(safe_line(one, 300) for one in run.data.changes)
         yield "warn", f"Changed while the run was resumed: {changes}."
-    if caused := caused_by_agent_told(run.data):
-        yield "bad", safe_line(caused, 1000)
-    if calls := model_calls_told(run.data):
-        yield "warn", safe_line(calls, 1000)
+    told = {
+        caused_by_agent_told(run.data): "bad",
+        model_calls_told(run.data): "warn",
+        unsandboxed_told(run.outcomes): "warn",
+    }
+    yield from ((kind, safe_line(sentence, 1000)) for sentence, kind in told.items() if sentence)
     if run.data.score.mean is None:
         yield "warn", "No score: no trial has one."
 

@@ -13,6 +13,7 @@ from pinchbench.report.replayed import replayed_told
 from pinchbench.report.terminal.columns import Cell, Column, aligned
 from pinchbench.report.terminal.lines import check_alone
 from pinchbench.report.text import amount, clock, duration, many, plain, price, score_below
+from pinchbench.report.unsandboxed import unsandboxed_told
 from pinchbench.results.overview import Kind, lost_points, overview, trial_score
 from pinchbench.results.paths import RunFiles
 
@@ -63,6 +64,7 @@ def print_summary(
         *_noted(glance, folder, threshold),
         *_without_judge(glance, folder),
         *map(_sentence, replayed_told(outcomes)),
+        *map(_sentence, filter(None, [unsandboxed_told(outcomes)])),
         *map(_sentence, _headline(data)),
     ]
     for line in lines:

@@ -5,15 +5,37 @@ from __future__ import annotations
 import pytest
 
 from pinchbench.defaults import Isolation
-from pinchbench.openclaw.homes.choose import GATEWAY_SINCE, WORTH_TRIALS, Choice, choose_isolation, needed_bytes
+from pinchbench.openclaw.homes.choose import (
+    GATEWAY_SINCE,
+    SANDBOXED_COST,
+    WORTH_TRIALS,
+    Choice,
+    choose_isolation,
+    needed_bytes,
+)
 
 PLENTY = 2**60
 SINCE = ".".join(map(str, (*GATEWAY_SINCE, 0)))
 BEFORE = ".".join(map(str, (GATEWAY_SINCE[0], GATEWAY_SINCE[1] - 1, 99)))
 
 
-def choose(*, release: str = SINCE, trials: int = WORTH_TRIALS, slots: int = 1, free: int = PLENTY) -> Choice:
-    return choose_isolation(release=release, trials=trials, slots=slots, available_bytes=free)
+def choose(
+    *,
+    release: str = SINCE,
+    trials: int = WORTH_TRIALS,
+    slots: int = 1,
+    free: int = PLENTY,
+    services: bool = False,
+    sandboxed: bool = False,
+) -> Choice:
+    return choose_isolation(
+        release=release,
+        trials=trials,
+        slots=slots,
+        available_bytes=free,
+        services=services,
+        sandboxed=sandboxed,
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,3 +82,30 @@ def test_when_nothing_fits_the_smaller_is_taken_and_a_smaller_concurrency_is_adv
 def test_more_slots_need_more_memory(isolation: Isolation) -> None:
     needs = [needed_bytes(isolation, slots) for slots in (1, 2, 64)]
     assert needs == sorted(set(needs))
+
+
+def test_a_run_that_can_be_sandboxed_has_private_homes_and_is_told_what_they_cost() -> None:
+    choice = choose(sandboxed=True)
+
+    assert choice.isolation is Isolation.PRIVATE
+    assert f"about {SANDBOXED_COST} times the CPU time of one through a gateway" in choice.why
+    assert "--isolation gateway --sandbox none" in choice.why
+
+
+@pytest.mark.parametrize(
+    ("release", "trials", "services"), [(BEFORE, 1000, False), (SINCE, 1, False), (SINCE, 9, True)]
+)
+def test_no_gateway_is_proposed_to_a_sandboxed_run_where_none_would_be_chosen(
+    release: str, trials: int, *, services: bool
+) -> None:
+    choice = choose(release=release, trials=trials, services=services, sandboxed=True)
+
+    assert choice.isolation is Isolation.PRIVATE
+    assert "--isolation gateway" not in choice.why
+
+
+def test_too_little_memory_is_no_reason_to_give_up_the_sandbox() -> None:
+    choice = choose(slots=8, free=needed_bytes(Isolation.PRIVATE, 8) - 1, sandboxed=True)
+
+    assert choice.isolation is Isolation.PRIVATE
+    assert "--concurrency" in choice.warning
