@@ -38,7 +38,7 @@ def read_integrity(
         evidence: Of the attempt; without a transcript, only `lookups` tell something.
         own_dirs: The folders of the trial by the paths that the agent saw, its workspace first.
         network: What the agent could connect to.
-        lookups: The host names that it looked up.
+        lookups: The hosts that it looked up, or asked the wire for.
         allowed: Paths that it may read beside its own.
         contradiction: How its evidence contradicts itself, as a sentence; empty if it does not.
 

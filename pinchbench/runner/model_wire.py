@@ -74,13 +74,17 @@ class ModelWire:
         """Whether the wire's process has died: what trials did through it is not evidence."""
         return self._wire.failed.is_set()
 
-    def home_env(self, env: Mapping[str, str], slot: int | None) -> Mapping[str, str]:
-        """Return the environment of a home whose requests go through the wire; `slot` is None for a gateway."""
+    def home_env(self, env: Mapping[str, str], slot: int | None, *, port: int | None = None) -> Mapping[str, str]:
+        """Return the environment of a home whose requests go through the wire.
+
+        `slot` is None for a gateway; `port` is the one that leads to `socket`, if the home has no other way.
+        """
         if self.native is None:
             return env
         provider, certificates = self.native
         token = self._token(slot)
-        return native_env(env, provider, token=token, proxy_url=self._wire.proxy_url(token), certificates=certificates)
+        proxy_url = self._wire.proxy_url(token, port=port)
+        return native_env(env, provider, token=token, proxy_url=proxy_url, certificates=certificates)
 
     def lease_gateway(self) -> AbstractAsyncContextManager[TrialWire]:
         """Return a context in which requests of a gateway pass that belong to no trial, if a model may be asked."""
@@ -94,8 +98,8 @@ class ModelWire:
 
     @property
     def socket(self) -> str:
-        """The path of the Unix socket that serves the same addresses."""
-        return self._wire.socket
+        """The path of the Unix socket through which the model alone can be asked."""
+        return self._wire.tunnel_socket if self.is_native else self._wire.socket
 
     @property
     def port(self) -> int:

@@ -50,7 +50,7 @@ async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandbo
         return Sandboxing(why=f"{UNBOXED}: {refused}")
     support = await to_thread.run_sync(_support)
     restricts_network = level is Level.NAMESPACES or support.landlock_abi >= NETWORK_ABI
-    network = _network(config, wire, restricts=restricts_network)
+    network = _network(config, wire, level=level, restricts=restricts_network)
     allowed = await to_thread.run_sync(lambda: tuple(map(parse_allowed, config.sandbox_allow)))
     reach = "the model alone" if network is Network.MODEL else "the network"
     match level:
@@ -109,14 +109,14 @@ def _why_landlock(support: Support) -> str:
     return f"It has no namespaces: {support.namespaces_refused}" if support.namespaces_refused else ""
 
 
-def _network(config: RunConfig, wire: ModelWire | None, *, restricts: bool) -> Network:
-    has_way = wire is not None and not wire.is_native
+def _network(config: RunConfig, wire: ModelWire | None, *, level: Level, restricts: bool) -> Network:
+    has_way = wire is not None and (level is Level.NAMESPACES or not wire.is_native)
     if config.network is Network.AUTO:
         return Network.MODEL if has_way and restricts else Network.OPEN
     if config.network is Network.MODEL and not has_way:
         raise ConfigError(
-            "--network model needs the wire and an endpoint of --base-url: a provider that OpenClaw knows is asked at"
-            " its own address. Use --network open."
+            "--network model needs the wire, through which the model is asked, and namespaces if OpenClaw knows the"
+            " provider's address itself. Use --network open."
         )
     if config.network is Network.MODEL and not restricts:
         raise ConfigError("--network model needs Linux 6.7 at this level of --sandbox. Use --network open.")

@@ -168,7 +168,7 @@ def _slot_home(
     port = MODEL_PORT if network is Network.MODEL and level is Level.NAMESPACES else None
     home = clone(template, root, _provider(config, scripted, wire, slot=slot, port=port))
     if wire is not None:
-        home = replace(home, base_env=wire.home_env(home.base_env, slot))
+        home = replace(home, base_env=wire.home_env(home.base_env, slot, port=port))
     if sandboxing is None or network is None:
         return home
     sandbox: TurnSandbox

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.model_wire import ModelWire
     from pinchbench.runner.run_redaction import Redactor
+    from pinchbench.runner.trial_meter import TrialMeter
     from pinchbench.wire.messages import ExchangeEnded
 
 MAX_NOTE = 4000  # characters of a note in the journal
@@ -146,7 +147,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     began = anyio.current_time()
     await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.redactor)
     prepared = anyio.current_time()
-    async with _recorded(trial, place, workspace, evidence) as (before_turn, held_s):
+    async with _recorded(trial, place, workspace, evidence) as (before_turn, meter):
         result = await place.agent.execute_task(
             trial.task,
             workspace=workspace,
@@ -156,7 +157,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
             stop_signal=place.stop_signal,
             callbacks=place.callbacks,
             before_turn=before_turn,
-            held_s=held_s,
+            held_s=meter.held_s if meter is not None else never_held,
         )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
     contradiction = ""
@@ -168,7 +169,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
             result.evidence,
             own_dirs=sandbox.own_dirs(workspace),
             network=place.network,
-            lookups=result.lookups,
+            lookups=(*result.lookups, *(meter.refused if meter is not None else ())),
             allowed=place.allowed,
             contradiction=contradiction,
         )
@@ -190,13 +191,13 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
 @asynccontextmanager
 async def _recorded(
     trial: Trial, place: TrialPlace, workspace: Path, evidence: Path
-) -> AsyncGenerator[tuple[Callable[[int], Awaitable[None]] | None, Callable[[], float]]]:
+) -> AsyncGenerator[tuple[Callable[[int], Awaitable[None]] | None, TrialMeter | None]]:
     """Let the trial's requests pass the wire and be recorded.
 
-    Yields what is to be awaited before each turn, and what returns for how long the wire has held the trial back.
+    Yields what is to be awaited before each turn, and what the wire tells of the trial.
     """
     if place.wire is None:
-        yield place.before_turn, never_held
+        yield place.before_turn, None
         return
     lease = place.wire.lease(
         place.slot,
@@ -214,7 +215,7 @@ async def _recorded(
             if place.before_turn is not None:
                 await place.before_turn(turn)
 
-        yield before_turn, meter.held_s
+        yield before_turn, meter
 
 
 async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> tuple[Outcome, str]:

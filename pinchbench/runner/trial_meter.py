@@ -8,7 +8,7 @@ from anyio import current_time
 
 from pinchbench.model import Usage
 from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.messages import CallUsed, ExchangeEnded, Held, PaceChanged
+from pinchbench.wire.messages import CallUsed, DestinationRefused, ExchangeEnded, Held, PaceChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 
 
 BAD_REQUEST = 400
+MAX_REFUSED = 200  # a trial can name any number of them
 UNFINISHED = frozenset({ExchangeEnd.CUT, ExchangeEnd.NOT_REACHED})
 
 
 class TrialMeter:
-    """Sums up the usage of a running trial, and the time in which it waited for nothing but the wire's queue."""
+    """Sums up the usage of a running trial, and the time in which it waited for nothing but the wire's queue.
+
+    Attributes:
+        refused: the hosts with which the wire did not connect it.
+    """
 
     def __init__(self, used: Callable[[Usage], None], failed: Callable[[ExchangeEnded], None] = lambda _: None) -> None:
         """Start with nothing.
@@ -33,6 +38,7 @@ class TrialMeter:
         self._used = used
         self._failed = failed
         self._usage = Usage()
+        self.refused: dict[str, None] = {}
         self._held_s = 0.0
         self._held_since: float | None = None
 
@@ -53,6 +59,9 @@ class TrialMeter:
             case ExchangeEnded():
                 if event.status >= BAD_REQUEST or event.end in UNFINISHED:
                     self._failed(event)
+            case DestinationRefused():
+                if len(self.refused) < MAX_REFUSED:
+                    self.refused[event.host] = None
             case PaceChanged():
                 pass
             case _:

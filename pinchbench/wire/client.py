@@ -24,6 +24,7 @@ from pinchbench.wire.messages import (
     CallUsed,
     Command,
     Configure,
+    DestinationRefused,
     ExchangeEnded,
     Failed,
     Held,
@@ -100,6 +101,8 @@ class Wire:
         failed: set when the proxy has died or given up; then every call raises WireError, and what trials did
             through it is not evidence.
         socket: the path of its Unix socket, which serves the same addresses as `base_url`.
+        tunnel_socket: the path of a Unix socket that is a proxy as `proxy_url` is, but connects with providers alone;
+            empty without a tunnel.
         certificate: the authority that clients of `proxy_url` have to trust, as PEM; empty without a tunnel.
     """
 
@@ -115,6 +118,7 @@ class Wire:
         self._port = 0
         self._tunnel_port = 0
         self.socket = ""
+        self.tunnel_socket = ""
         self.certificate = ""
         self.failed = anyio.Event()
 
@@ -127,9 +131,12 @@ class Wire:
         """Return the base URL of a provider for the slot with this token; `port` is one that leads to the wire."""
         return f"http://127.0.0.1:{port or self._port}{slot_path(token, provider)}"
 
-    def proxy_url(self, token: str) -> str:
-        """Return the URL of the proxy through which the slot with this token asks providers at their own hosts."""
-        return f"http://slot:{token}@127.0.0.1:{self._tunnel_port}"
+    def proxy_url(self, token: str, *, port: int | None = None) -> str:
+        """Return the URL of the proxy through which the slot with this token asks providers at their own hosts.
+
+        `port` is one that leads to `tunnel_socket`.
+        """
+        return f"http://slot:{token}@127.0.0.1:{port or self._tunnel_port}"
 
     @asynccontextmanager
     async def lease(
@@ -217,6 +224,7 @@ class Wire:
         if isinstance(report, Ready):
             self._port, self.socket = report.port, report.socket
             self.certificate, self._tunnel_port = report.certificate, report.tunnel_port
+            self.tunnel_socket = report.tunnel_socket
             return
         self._fail(report.reason if isinstance(report, Failed) else "it did not start as expected")
         raise self._error()
@@ -235,7 +243,7 @@ class Wire:
 
     def _take(self, report: Report) -> None:
         match report:
-            case ExchangeEnded() | PaceChanged() | CallUsed() | Held():
+            case ExchangeEnded() | PaceChanged() | CallUsed() | Held() | DestinationRefused():
                 self._observe(report)
             case Leased() | LeaseRefused() | Released():
                 if question := self._questions.get(report.token):

@@ -66,7 +66,6 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
         folder: an existing folder for its Unix socket.
         retries: for every provider.
         secrets: texts that are masked in recordings, beside the providers' keys and the tokens.
-        passes_others: whether the tunnel connects clients with hosts that are no provider's.
         reports_usage: whether `CallUsed` is sent, for which each reply has to be read.
     """
 
@@ -74,7 +73,6 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
     folder: str
     retries: RetrySettings = RetrySettings()
     secrets: tuple[str, ...] = ()
-    passes_others: bool = True
     reports_usage: bool = False
 
 
@@ -141,12 +139,14 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
         port: that of 127.0.0.1.
         socket: the path of its Unix socket.
         tunnel_port: the port of 127.0.0.1 for HTTPS by CONNECT; 0 without providers that have a host.
+        tunnel_socket: the path of a Unix socket for the same, but to providers alone; empty as above.
         certificate: the authority that clients of the tunnel have to trust, as PEM; empty as above.
     """
 
     port: int
     socket: str
     tunnel_port: int = 0
+    tunnel_socket: str = ""
     certificate: str = ""
 
 
@@ -230,6 +230,13 @@ class Held(msgspec.Struct, frozen=True, kw_only=True, tag="held"):
     is_held: bool
 
 
+class DestinationRefused(msgspec.Struct, frozen=True, kw_only=True, tag="refused"):
+    """A trial that may connect to its model alone asked the tunnel for another host."""
+
+    trial: str
+    host: str
+
+
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     """The proxy can't go on; `reason` is a part of a sentence."""
 
@@ -237,7 +244,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
 
 
 Answer: TypeAlias = Leased | LeaseRefused | Released
-WireEvent: TypeAlias = ExchangeEnded | PaceChanged | CallUsed | Held
+WireEvent: TypeAlias = ExchangeEnded | PaceChanged | CallUsed | Held | DestinationRefused
 Report: TypeAlias = Ready | Answer | WireEvent | Failed
 
 _commands = msgspec.json.Decoder(Command)

@@ -171,6 +171,11 @@ class Proxy:
         """Whether a running trial has this token, or shares it."""
         return token in self._leases or any(one.shared == token for one in self._leases.values() if one.shared)
 
+    def trial_of(self, token: str) -> str:
+        """Return the name of the trial that has this token for itself; empty if none does."""
+        lease = self._leases.get(token)
+        return lease.trial if lease is not None else ""
+
     async def serve(self, stream: TransportStream, *, token: str = "", provider: str = "") -> None:
         """Answer a client until it, or its provider, closes the connection. Closes it in any case.
 

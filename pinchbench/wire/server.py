@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-    from anyio.abc import SocketStream, TaskGroup
+    from anyio.abc import SocketListener, SocketStream, TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from anyio.streams.stapled import MultiListener
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 MESSAGE_BYTES = 16 * 1024 * 1024  # of one line: the configuration with all secrets
 SOCKET_NAME = "wire.sock"
+TUNNEL_SOCKET_NAME = "tunnel.sock"
 SOCKET_MODE = 0o600
 END_LIMIT_S = 5.0  # for what is still to be recorded when the runner has gone; a trial's recording is a few MB
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
@@ -86,6 +87,7 @@ class _OpenTunnel:
     """As in `Ready`."""
 
     port: int = 0
+    socket: str = ""
     certificate: str = ""
 
 
@@ -127,25 +129,34 @@ class _Server:
             group.start_soon(serve_clients, tcp, proxy.serve)
             group.start_soon(serve_clients, unix, proxy.serve)
             port: int = tcp.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
-            tunnel = await self._open_tunnel(proxy, group)
+            tunnel = await self._open_tunnel(proxy, group, send)
             send.send_nowait(
-                Ready(port=port, socket=str(path), tunnel_port=tunnel.port, certificate=tunnel.certificate)
+                Ready(
+                    port=port,
+                    socket=str(path),
+                    tunnel_port=tunnel.port,
+                    tunnel_socket=tunnel.socket,
+                    certificate=tunnel.certificate,
+                )
             )
             await self._obey(proxy, group, send)
             await self._finish(proxy)
             group.cancel_scope.cancel()
 
-    async def _open_tunnel(self, proxy: Proxy, group: TaskGroup) -> _OpenTunnel:
+    async def _open_tunnel(self, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]) -> _OpenTunnel:
         """Listen for clients that ask providers at their own addresses, if there are such providers."""
         providers = {one.host: one.id for one in self._configure.providers if one.host}
         if not providers:
             return _OpenTunnel()
         authority = await to_thread.run_sync(_authority, tuple(providers))
-        tunnel = Tunnel(proxy, authority, providers, passes=lambda _: self._configure.passes_others)
         listener = await create_tcp_listener(local_host="127.0.0.1")
-        group.start_soon(_listen, listener, tunnel)
+        group.start_soon(_listen, listener, Tunnel(proxy, authority, providers))
+        # The way out of an empty network leads here, so that nothing else can be reached through it.
+        path = Path(self._configure.folder) / TUNNEL_SOCKET_NAME
+        only_exit = await create_unix_listener(path, mode=SOCKET_MODE)
+        group.start_soon(_listen, only_exit, Tunnel(proxy, authority, providers, refused=send.send_nowait))
         port: int = listener.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
-        return _OpenTunnel(port=port, certificate=authority.pem.decode())
+        return _OpenTunnel(port=port, socket=str(path), certificate=authority.pem.decode())
 
     async def _send_reports(self, reports: MemoryObjectReceiveStream[Report]) -> None:
         with reports:
@@ -221,7 +232,7 @@ def _authority(hosts: tuple[str, ...]) -> Authority:
     return Authority(hosts)
 
 
-async def _listen(listener: MultiListener[SocketStream], tunnel: Tunnel) -> None:
+async def _listen(listener: SocketListener | MultiListener[SocketStream], tunnel: Tunnel) -> None:
     async with listener:
         await serve_clients(listener, tunnel.serve)
 

@@ -13,6 +13,7 @@ import h11
 from anyio import CancelScope, create_task_group, fail_after
 
 from pinchbench.wire.http1 import LOST, Inbound
+from pinchbench.wire.messages import DestinationRefused
 from pinchbench.wire.request_route import response_head
 from pinchbench.wire.transport import connect
 
@@ -52,7 +53,12 @@ class Tunnel:
     """Serves the connections of clients that use it as their proxy for HTTPS."""
 
     def __init__(
-        self, proxy: Proxy, authority: Authority, providers: dict[str, str], *, passes: Callable[[str], bool]
+        self,
+        proxy: Proxy,
+        authority: Authority,
+        providers: dict[str, str],
+        *,
+        refused: Callable[[DestinationRefused], None] | None = None,
     ) -> None:
         """Serve clients.
 
@@ -60,12 +66,12 @@ class Tunnel:
             proxy: Answers the requests to providers.
             authority: Has certificates for the hosts of `providers`.
             providers: The ids of providers by host.
-            passes: Whether connections to other hosts are passed on for the client with this token.
+            refused: Called with each other host, to which connections are then refused; None to pass them on.
         """
         self._proxy = proxy
         self._authority = authority
         self._providers = providers
-        self._passes = passes
+        self._refused = refused
         self._connections = 0
 
     async def serve(self, stream: TransportStream) -> None:
@@ -93,9 +99,10 @@ class Tunnel:
             await _refuse(stream, PROXY_LOGIN)
         elif target.port == HTTPS_PORT and target.host in self._providers:
             await self._read(stream, target, early=inbound.early)
-        elif self._passes(target.token):
+        elif self._refused is None:
             await _pass_on(stream, target, early=inbound.early)
         else:
+            self._refused(DestinationRefused(trial=self._proxy.trial_of(target.token), host=target.host))
             await _refuse(stream, FORBIDDEN)
 
     async def _read(self, stream: TransportStream, target: Target, *, early: bytes) -> None:

@@ -187,6 +187,8 @@ def _told(result: Result, asked: Iterable[Asked], key: str) -> dict[str, object]
         "reason": outcome.reason,
         "note": outcome.note,
         "calls": outcome.wire.calls if outcome.wire is not None else None,
+        "network": outcome.sandbox.network if outcome.sandbox is not None else None,
+        "attempts": outcome.sandbox.attempts if outcome.sandbox is not None else (),
         "divergences": outcome.replay.divergences if outcome.replay is not None else None,
         "asked": [
             {"path": one.target, "headers": {name.lower(): value for name, value in one.headers}, "body": text}

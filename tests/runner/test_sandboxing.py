@@ -54,7 +54,7 @@ def _config(
     ("wire", "asked", "network"),
     [
         (OWN, Network.AUTO, Network.MODEL),
-        (NATIVE, Network.AUTO, Network.OPEN),
+        (NATIVE, Network.AUTO, Network.MODEL),
         (None, Network.AUTO, Network.OPEN),
         (OWN, Network.OPEN, Network.OPEN),
     ],
@@ -65,10 +65,16 @@ async def test_the_model_alone_is_reached_where_the_wire_leads_to_it(
     assert (await choose_sandboxing(_config(network=asked), wire)).network is network
 
 
-@pytest.mark.parametrize("wire", [NATIVE, None])
-async def test_the_model_alone_is_refused_where_nothing_leads_to_it(wire: ModelWire | None) -> None:
+async def test_the_model_alone_is_refused_without_the_wire() -> None:
     with pytest.raises(ConfigError, match="--network open"):
-        await choose_sandboxing(_config(network=Network.MODEL), wire)
+        await choose_sandboxing(_config(network=Network.MODEL), None)
+
+
+async def test_the_provider_s_own_address_alone_is_refused_under_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(namespaces_refused="No.", landlock_abi=7))
+    assert (await choose_sandboxing(_config(), NATIVE)).network is Network.OPEN
+    with pytest.raises(ConfigError, match="namespaces if OpenClaw knows"):
+        await choose_sandboxing(_config(network=Network.MODEL), NATIVE)
 
 
 async def test_a_gateway_has_no_sandbox_and_the_user_is_told() -> None:

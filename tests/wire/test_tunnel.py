@@ -17,7 +17,7 @@ from anyio.lowlevel import checkpoint
 
 from pinchbench.wire.certificates import Authority
 from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.messages import Provider, RetrySettings
+from pinchbench.wire.messages import DestinationRefused, Provider, RetrySettings
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import TransportStream, serve_clients
 from pinchbench.wire.tunnel import Tunnel
@@ -62,14 +62,16 @@ class RunningTunnel:
 
 
 @asynccontextmanager
-async def running_tunnel(base_url: str, *, passes: bool = True) -> AsyncGenerator[RunningTunnel]:
+async def running_tunnel(
+    base_url: str, *, refused: list[DestinationRefused] | None = None
+) -> AsyncGenerator[RunningTunnel]:
     provider = Provider(id="own", base_url=base_url, key=KEY, host=HOST)
     async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
         proxy = Proxy([provider], retries=RetrySettings(), report=lambda _: None, group=group)
         kept = Kept()
         proxy.lease(TOKEN, trial="task/1", recorder=kept)
         authority = Authority([HOST])
-        tunnel = Tunnel(proxy, authority, {HOST: "own"}, passes=lambda _: passes)
+        tunnel = Tunnel(proxy, authority, {HOST: "own"}, refused=refused.append if refused is not None else None)
         group.start_soon(serve_clients, listener, tunnel.serve)
         yield RunningTunnel(proxy, listener.extra(SocketAttribute.local_port), authority, kept)
         for token in proxy.tokens:
@@ -260,10 +262,12 @@ def test_a_key_of_a_certificate_is_never_readable_on_disk(monkeypatch: pytest.Mo
     assert b"ENCRYPTED PRIVATE KEY" in content
 
 
-async def test_a_host_that_is_no_provider_is_refused_where_nothing_is_passed_on() -> None:
-    async with running_tunnel("http://127.0.0.1:9", passes=False) as tunnel, tunnel.client() as http:
+async def test_a_host_that_is_no_provider_is_refused_and_named_where_nothing_is_passed_on() -> None:
+    refused: list[DestinationRefused] = []
+    async with running_tunnel("http://127.0.0.1:9", refused=refused) as tunnel, tunnel.client() as http:
         with pytest.raises(httpx2.ProxyError, match="403"):
             await http.get("https://elsewhere.example/")
+    assert refused == [DestinationRefused(trial="task/1", host="elsewhere.example")]
 
 
 @pytest.mark.parametrize("token", ["", "another-token"])
