@@ -351,7 +351,7 @@ def test_several_runs_share_a_page_and_their_trials_keep_apart(browser: Browser,
     with opened(browser, tmp_path / "both.html") as watched:
         page = watched.page
         page.locator(".overview th", has_text="Model").locator("button").click(click_count=2)
-        models = page.locator(".overview tbody th").all_inner_texts()
+        models = page.locator(".overview tbody th a").all_inner_texts()
         page.evaluate("location.hash = '#2/trial/task_001@2'")
         page.locator("h1", has_text="task_001@2").wait_for()
 
