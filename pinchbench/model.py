@@ -139,9 +139,11 @@ class Status(StrEnum):
 
 
 class Ending(StrEnum):
-    """What an attempt came to: every one that ended by itself is exactly one of the first four.
+    """What an attempt came to: every one that ended by itself is exactly one of the first five.
 
-    `infrastructure` failed for infrastructure reasons, is in no score and may be retried; `interrupted` was ended
+    `infrastructure` failed for infrastructure reasons, is in no score and may be retried; `untrusted` is in no score
+    either, as its agent has tampered with the evidence or seen the answers, and is final: a retry would be a second
+    chance. `interrupted` was ended
     from outside and is no end of its own: the same attempt is made again when the run is resumed. So is one that was
     not begun, as a prerequisite of its task is missing.
     """
@@ -150,6 +152,7 @@ class Ending(StrEnum):
     TIMED_OUT = "timed_out"
     AGENT_FAILED = "agent_failed"
     INFRASTRUCTURE = "infrastructure"
+    UNTRUSTED = "untrusted"
     INTERRUPTED = "interrupted"
     PREREQUISITE_MISSING = "prerequisite_missing"
 
@@ -176,6 +179,8 @@ class Reason(StrEnum):
     GATEWAY_LOST = "gateway_lost"
     WIRE_LOST = "wire_lost"
     DIVERGED = "diverged"
+    TAMPERED = "tampered"
+    CONTAMINATED = "contaminated"
     DISK_FULL = "disk_full"
     SUSPENDED = "suspended"
     INTERRUPTED = "interrupted"
@@ -190,11 +195,17 @@ class Reason(StrEnum):
                 return Status.SUCCESS
             case Ending.TIMED_OUT:
                 return Status.TIMEOUT
-            case Ending.AGENT_FAILED | Ending.INFRASTRUCTURE | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:
+            case (
+                Ending.AGENT_FAILED
+                | Ending.INFRASTRUCTURE
+                | Ending.UNTRUSTED
+                | Ending.INTERRUPTED
+                | Ending.PREREQUISITE_MISSING
+            ):
                 return Status.ERROR
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> Ending:  # noqa: PLR0911 - a table
         """The class this reason belongs to."""
         match self:
             case Reason.COMPLETED:
@@ -203,6 +214,8 @@ class Reason(StrEnum):
                 return Ending.TIMED_OUT
             case Reason.NONZERO_EXIT | Reason.OUTPUT_LIMIT | Reason.RESOURCE_LIMIT | Reason.MODEL_ERROR:
                 return Ending.AGENT_FAILED
+            case Reason.TAMPERED | Reason.CONTAMINATED:
+                return Ending.UNTRUSTED
             case Reason.INTERRUPTED:
                 return Ending.INTERRUPTED
             case Reason.PREREQUISITE_MISSING:
@@ -230,7 +243,12 @@ class Reason(StrEnum):
     @property
     def is_valid(self) -> bool:
         """Whether the attempt measures the model; all others are excluded from every mean."""
-        return self.is_attempt and self.ending is not Ending.INFRASTRUCTURE
+        return self.is_attempt and self.ending not in (Ending.INFRASTRUCTURE, Ending.UNTRUSTED)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the trial needs no further attempt, unless a retry was promised."""
+        return self.is_valid or self.ending is Ending.UNTRUSTED
 
     @property
     def is_attempt(self) -> bool:

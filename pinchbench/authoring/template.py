@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pinchbench.errors import ConfigError, SuiteError
 from pinchbench.files.folders import folder_error
 from pinchbench.model import GradingType
+from pinchbench.suite.canary import new_canary
 from pinchbench.suite.load import load_suite
 from pinchbench.suite.parse import BrokenTaskError, parse_task
 from pinchbench.suite.select import KEYWORDS
@@ -25,6 +26,7 @@ name: Say it as an order ("Count the orders")
 category: {category}
 grading_type: {type}
 measures: what a good score shows, in a few words
+canary: {canary}
 timeout_seconds: 180
 {weights}workspace_files:
   - path: orders.csv
@@ -60,6 +62,7 @@ _CHECK = '''\
 ## Automated Checks
 
 ```python
+# {canary}
 def grade(transcript: list[dict], workspace_path: str) -> dict[str, float]:
     """Read the number; other words around it cost a part."""
     import re
@@ -137,7 +140,8 @@ def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category
     ResultsError if the files can't be written; neither file is left then.
     """
     task, solution = folder / f"{task_id}.md", folder / SOLUTIONS / f"{task_id}.yaml"
-    text = task_text(task_id, grading=grading, category=category)
+    canary = new_canary()
+    text = task_text(task_id, grading=grading, category=category, canary=canary)
     try:
         parsed = parse_task(text, path=task)
     except BrokenTaskError as error:
@@ -155,7 +159,7 @@ def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category
         raise folder_error(solution.parent, error, option="--tasks-dir") from error
     written: list[Path] = []
     try:
-        for path, content in ((task, text), (solution, solution_text(grading))):
+        for path, content in ((task, text), (solution, solution_text(grading, canary=canary))):
             with path.open("x", encoding="utf-8") as file:
                 written.append(path)
                 file.write(content)
@@ -185,7 +189,7 @@ def _take_back(written: list[Path]) -> None:
             path.unlink()
 
 
-def task_text(task_id: str, *, grading: GradingType, category: str) -> str:
+def task_text(task_id: str, *, grading: GradingType, category: str, canary: str) -> str:
     """Return the Markdown of a new task."""
     asked = [_COUNT] if grading is not GradingType.LLM_JUDGE else []
     asked += [_LETTER] if grading is not GradingType.AUTOMATED else []
@@ -196,23 +200,25 @@ def task_text(task_id: str, *, grading: GradingType, category: str) -> str:
             category=category,
             type=grading.value,
             weights=weights,
+            canary=canary,
             ask="\n\n".join(ask for ask, _, _ in asked),
         ),
         "## Expected Behavior\n\n" + "\n".join(expected for _, expected, _ in asked) + "\n\n",
         "## Grading Criteria\n\n" + "".join(f"- [ ] {criterion}\n" for _, _, criterion in asked) + "\n",
-        _CHECK if grading is not GradingType.LLM_JUDGE else "",
+        _CHECK.replace("{canary}", canary) if grading is not GradingType.LLM_JUDGE else "",
         _RUBRIC if grading is not GradingType.AUTOMATED else "",
         _NOTES,
     ]
     return "".join(parts)
 
 
-def solution_text(grading: GradingType) -> str:
+def solution_text(grading: GradingType, *, canary: str) -> str:
     """Return the YAML of its solution, with two near misses."""
     solved = _SOLVE
     solved += "" if grading is GradingType.LLM_JUDGE else _WRITE_COUNT
     solved += "" if grading is GradingType.AUTOMATED else _WRITE_LETTER
     lines = [
+        f"# {canary}",
         "# One way to solve the task, as tool calls; it must earn every point of the check.",
         "turns:",
         "  - steps:",

@@ -42,8 +42,8 @@ def history(**_options: Any) -> None:  # noqa: ANN401
     planned           trials, each of which is in the score or in left_out
     passed            trials with a score of pass_threshold or more
     pass_threshold    in 0-1
-    left_out          ungraded, infrastructure, prerequisite_missing, not_run
-    caused_by_agent   how many of the infrastructure failures the agent may have caused
+    left_out          ungraded, infrastructure, untrusted, prerequisite_missing, not_run
+    caused_by_agent   how many trials have no score, which the agent may have caused
     score_if_zero     the mean of score with these as 0; null where there are none
     tokens, cost_usd  of the agents; the cost is null where a price is not known
     judge_cost_usd    null where no price was told

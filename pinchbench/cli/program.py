@@ -48,7 +48,8 @@ EXIT_CODES = {
     "2": "an option, a value or a task name is wrong, or a run to be resumed was made otherwise",
     "3": "the suite is missing or broken; `tasks check`: scores are not as stated",
     "4": "OpenClaw is missing, can't be installed or can't be set up",
-    "5": "the run finished, but some trials failed for infrastructure reasons or could not be graded",
+    "5": "the run finished, but some trials failed for infrastructure reasons, were excluded as untrusted, or could not"
+    " be graded",
     "6": "results or workspaces can't be written or read, or a run can't be found or is in use",
     "7": "the run stopped itself: many trials failed for the same infrastructure reason",
     "8": "the budget is used up",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of all kept files together, before compression
 MAX_ENTRIES = 50_000  # files, folders and links of one workspace; `npm install` of a large project stays below it
 HEADER_BYTES = 16 * 1024  # an entry's share of the archive beside its content, at most: names are the largest part
+PIECE_BYTES = 1024 * 1024
 END_MARK = b"pinchbench: this archive is whole\n"  # after the tar's end: what was cut off anywhere lacks it
 
 # What reading a damaged archive raises.
@@ -80,6 +81,17 @@ def _members(tar: tarfile.TarFile, unpacked: _Unpacked) -> Iterator[tarfile.TarI
         yield member
         tar.members.clear()  # type: ignore[attr-defined]  # nobody asks for them, and they are a kilobyte each
     unpacked.check_end()
+
+
+def unpacked(archive: Path) -> Iterator[bytes]:
+    """Yield the contents and names of an archive's files in pieces, as one text. Raises ArchiveLostError."""
+    try:
+        with archive.open("rb") as file:
+            text = _Unpacked(file)
+            while piece := text.read(PIECE_BYTES):
+                yield piece
+    except (OSError, *UNREADABLE) as error:
+        raise ArchiveLostError(f"the archive of the workspace can't be read: {error}") from error
 
 
 MAX_SENTENCES = 100  # about what was left out; one more says how many there are beyond

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pinchbench.leaderboard.privacy import public_model
-from pinchbench.model import Reason
+from pinchbench.model import Ending, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +30,7 @@ class IneligibleReason(StrEnum):
     STOPPED = "stopped"
     UNFINISHED = "unfinished"
     INFRASTRUCTURE = "infrastructure"
+    UNTRUSTED = "untrusted"
     PREREQUISITE_MISSING = "prerequisite_missing"
     POSSIBLY_CAUSED_BY_AGENT = "possibly_caused_by_agent"
     UNGRADED = "ungraded"
@@ -115,7 +116,15 @@ def _unfinished(run: PastRun) -> Iterator[Ineligible]:
             count=missing,
             sentence=f"{missing} of {len(keys)} trials were not run, as a prerequisite of their tasks is missing",
         )
-    if caused := sorted(run.caused_by_agent):
+    untrusted = {key for key, outcome in outcomes.items() if outcome.reason.ending is Ending.UNTRUSTED}
+    if untrusted:
+        yield Ineligible(
+            obstacle=IneligibleReason.UNTRUSTED,
+            count=len(untrusted),
+            sentence=f"the evidence of {len(untrusted)} of {len(keys)} trials can't be trusted"
+            f" ({_some([str(key) for key in sorted(untrusted)])})",
+        )
+    if caused := sorted(run.caused_by_agent - untrusted):
         yield Ineligible(
             obstacle=IneligibleReason.POSSIBLY_CAUSED_BY_AGENT,
             count=len(caused),
@@ -124,7 +133,7 @@ def _unfinished(run: PastRun) -> Iterator[Ineligible]:
             f"them again",
         )
     failures = {key for key, outcome in outcomes.items() if not outcome.reason.is_valid}
-    if failed := len(failures - run.caused_by_agent) - missing:
+    if failed := len(failures - run.caused_by_agent - untrusted) - missing:
         yield Ineligible(
             obstacle=IneligibleReason.INFRASTRUCTURE,
             count=failed,

@@ -19,7 +19,7 @@ from pinchbench.errors import NotForTheLeaderboardError
 from pinchbench.leaderboard.eligible import is_bundled
 from pinchbench.leaderboard.known import suite_digest
 from pinchbench.leaderboard.privacy import public_label, public_model, public_notes
-from pinchbench.model import Reason
+from pinchbench.model import Ending, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -214,9 +214,10 @@ def _metadata(
                 {
                     "ungraded": sum(one.reason.is_valid and run.score(key) is None for key, one in outcomes.items()),
                     "infrastructure": sum(
-                        not one.reason.is_valid and one.reason is not Reason.PREREQUISITE_MISSING
+                        not one.reason.is_final and one.reason is not Reason.PREREQUISITE_MISSING
                         for one in outcomes.values()
                     ),
+                    "untrusted": sum(one.reason.ending is Ending.UNTRUSTED for one in outcomes.values()) or None,
                     "prerequisite_missing": sum(one.reason is Reason.PREREQUISITE_MISSING for one in outcomes.values())
                     or None,
                     "not_run": sum(key not in outcomes for key in planned),

@@ -1,4 +1,4 @@
-"""The sentence about infrastructure failures that the agent may have caused (pure)."""
+"""The sentence about trials without a score that the agent may have caused (pure)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def caused_by_agent_told(data: Aggregate) -> str:
     more = len(caused.trials) - MOST_NAMED
     named = ", ".join(map(_told, caused.trials[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
     return (
-        f"{many(len(caused.trials), 'infrastructure failure')} that the agent may have caused: every attempt "
-        f"failed while other"
-        f" trials worked. Not in the score; counted as 0, the score would be {caused.score_if_zero:.3f}. {named}."
+        f"{many(len(caused.trials), 'trial')} without a score that the agent may have caused: its evidence can't be"
+        f" trusted, or every attempt failed while other trials worked. Not in the score; counted as 0, the score"
+        f" would be {caused.score_if_zero:.3f}. {named}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Which infrastructure failures an agent may have caused itself (pure).
+"""Which trials have no score because of what their agent did, or may have done (pure).
 
 An agent runs with the rights of its user: without a sandbox it can kill its guardian, itself or the gateway, and damage
 its session store. A trial that fails this way has no score, so an agent could exclude from the mean the tasks that it
@@ -62,15 +62,19 @@ class _Spans:
 
 
 def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozenset[TrialKey]:
-    """Return the trials whose infrastructure failures the agent may have caused.
+    """Return the trials without a score because of what the agent did, or may have done.
 
-    Such a trial was attempted at least twice, and each attempt that ended by itself failed for a reason in `LOCAL` or
-    `SHARED` while another trial's attempt worked, or within ten minutes of it. The reasons may differ: an agent need
-    not do the same thing twice. A `SHARED` failure counts only if no other trial failed for that reason at that time.
+    A trial is one of them if the attempt that counts is `untrusted`. So is a trial that was attempted at least twice,
+    if each attempt that ended by itself failed for a reason in `LOCAL` or `SHARED` while another trial's attempt
+    worked, or within ten minutes of it. The reasons may differ: an agent need not do the same thing twice. A `SHARED`
+    failure counts only if no other trial failed for that reason at that time.
     """
+    untrusted = frozenset(
+        key for key, trial in attempts.items() if trial.outcomes and trial.counting.reason.ending is Ending.UNTRUSTED
+    )
     suspects = {key: trial.ended for key, trial in attempts.items() if _is_suspect(trial.ended)}
     if not suspects:
-        return frozenset()
+        return untrusted
     everything = [one for trial in attempts.values() for one in trial.ended]
     valid = _spans(one for one in everything if one.reason.is_valid)
     shared = {reason: _spans(one for one in everything if one.reason is reason) for reason in SHARED}
@@ -87,7 +91,7 @@ def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozens
                     return False
         return True
 
-    return frozenset(key for key, ended in suspects.items() if is_alone(ended))
+    return untrusted | {key for key, ended in suspects.items() if is_alone(ended)}
 
 
 def _is_suspect(ended: tuple[Outcome, ...]) -> bool:

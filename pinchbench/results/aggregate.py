@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
-from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
+from pinchbench.model import Ending, Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
 from pinchbench.results.overview import trial_score
 from pinchbench.results.result_json import (
     Aggregate,
@@ -91,8 +91,8 @@ def aggregate(
 
     Every planned trial either has a score, and so contributes to the mean, or is counted in the `left_out` beside that
     mean: `not_run`; `prerequisite_missing`, if it was not started for that reason; `infrastructure`, if it failed for
-    infrastructure reasons or was interrupted, whatever its grade; or `ungraded`. `categories` maps task ids to
-    categories.
+    infrastructure reasons or was interrupted, whatever its grade; `untrusted`; or `ungraded`. `categories` maps task
+    ids to categories.
 
     `grades` holds the grade that counts for each trial; `graded` holds all grades ever given, if known: `judge` reports
     the cost of all of them, since that money was spent. Its trials, models and prompt versions are those of the grades
@@ -101,7 +101,7 @@ def aggregate(
     `attempts` holds all attempts at each trial, and `attempt_grades` the grade of each attempt by its number: `retries`
     reports how retrying changed the score, and what the attempts that do not count used.
 
-    `caused_by_agent` are the trials whose infrastructure failures the agent may have caused. They are among the
+    `caused_by_agent` are the trials without a score which the agent may have caused. They are among the
     excluded trials; `possibly_caused_by_agent` lists them, with the score if each counted as 0 (null if there are
     none).
     """
@@ -217,9 +217,11 @@ class _Task:
     @property
     def left_out(self) -> LeftOut:
         missing = sum(trial.outcome.reason is Reason.PREREQUISITE_MISSING for trial in self.trials)
+        untrusted = sum(trial.outcome.reason.ending is Ending.UNTRUSTED for trial in self.trials)
         return LeftOut(
             ungraded=sum(trial.ungraded is not None for trial in self.trials),
-            infrastructure=sum(not trial.outcome.reason.is_valid for trial in self.trials) - missing,
+            infrastructure=sum(not trial.outcome.reason.is_valid for trial in self.trials) - missing - untrusted,
+            untrusted=untrusted,
             prerequisite_missing=missing,
             not_run=self.planned - len(self.trials),
         )
@@ -282,6 +284,7 @@ def _totals(tasks: Sequence[_Task]) -> Totals:
         left_out=TotalLeftOut(
             ungraded=sum(one.ungraded for one in left_out),
             infrastructure=sum(one.infrastructure for one in left_out),
+            untrusted=sum(one.untrusted for one in left_out),
             prerequisite_missing=sum(one.prerequisite_missing for one in left_out),
             not_run=sum(one.not_run for one in left_out),
             tasks_without_score=sum(not task.scores for task in tasks),

@@ -51,7 +51,7 @@ class PastRun:
             all.
         end: how its last runner ended it; None if that runner died or is still working, or if there was nothing left to
             do.
-        caused_by_agent: the trials with infrastructure failures that the agent may have caused.
+        caused_by_agent: the trials without a score, which the agent may have caused.
         differences: the changes made to the journal and run.json after they were written.
         unfinished: how many trials `resume` would run or grade.
         data: the aggregate.

@@ -39,6 +39,13 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     infrastructure: Annotated[
         int, Meta(description="trials that failed for infrastructure reasons or were interrupted")
     ]
+    untrusted: Annotated[
+        int,
+        Meta(
+            description="trials whose evidence was tampered with, or whose agent has seen answers; the key is missing"
+            " for none"
+        ),
+    ] = 0
     prerequisite_missing: Annotated[
         int, Meta(description="trials that were not run for want of a prerequisite; the key is missing for none")
     ] = 0
@@ -47,7 +54,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def total(self) -> int:
         """The sum over all reasons."""
-        return self.ungraded + self.infrastructure + self.prerequisite_missing + self.not_run
+        return self.ungraded + self.infrastructure + self.untrusted + self.prerequisite_missing + self.not_run
 
 
 class TotalLeftOut(LeftOut, frozen=True, kw_only=True, omit_defaults=True):
@@ -76,9 +83,12 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     repetition: Annotated[int, Meta(description="from 1")]
     status: Status
-    counts: Annotated[bool, Meta(description="whether the attempt is valid: false for an infrastructure failure")]
+    counts: Annotated[
+        bool,
+        Meta(description="whether the attempt is valid: false for an infrastructure failure or untrusted evidence"),
+    ]
     possibly_caused_by_agent: Annotated[
-        bool, Meta(description="whether the agent may have caused its infrastructure failures")
+        bool, Meta(description="whether the agent may have caused that there is no score")
     ] = False
     reason: Annotated[Reason, Meta(description="why the attempt ended as it did")]
     digest: Annotated[str, Meta(description="SHA-256 of the task as it was run")]
@@ -181,12 +191,14 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     success: int
     timeout: int
     error: int
-    left_out: Annotated[int, Meta(description="infrastructure failures, interrupted or without a prerequisite")]
+    left_out: Annotated[
+        int, Meta(description="infrastructure failures, untrusted, interrupted or without a prerequisite")
+    ]
     reasons: Annotated[dict[str, int], Meta(description="number of trials by reason")]
 
 
 class CausedTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial whose infrastructure failures the agent may have caused."""
+    """A trial without a score, which the agent may have caused."""
 
     task_id: str
     repetition: int
@@ -199,7 +211,7 @@ class CausedTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CausedByAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Trials whose infrastructure failures the agent may have caused. They are among the excluded ones."""
+    """Trials without a score, which the agent may have caused. They are among the excluded ones."""
 
     trials: tuple[CausedTrial, ...] = ()
     score_if_zero: Annotated[

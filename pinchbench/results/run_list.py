@@ -49,8 +49,8 @@ class RunEntry:
         score: as in the result file.
         planned: how many trials were planned; each is in the score or counted in `left_out`, by reason.
         passed: how many trials in `score` reach `pass_threshold`.
-        caused_by_agent: how many of the infrastructure failures in `left_out` the agent may have caused; with these as
-            0 the mean would be `score_if_zero`.
+        caused_by_agent: how many trials in `left_out` have no score, which the agent may have caused; with these as 0
+            the mean would be `score_if_zero`.
         cost_usd: the agents' cost, as `tokens` are theirs, and `judge_cost_usd` the judge's; None if unknown.
         agents_s: the sum of the agents' own times.
         duration_s: how long the run was active, without pauses of ten minutes and more.

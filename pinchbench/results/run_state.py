@@ -66,13 +66,13 @@ class TrialState:
 
     @property
     def counting(self) -> Outcome:
-        """The last valid attempt; else the last that ended by itself; else the last. Needs an outcome."""
+        """The last final attempt; else the last that ended by itself; else the last. Needs an outcome."""
         return max(reversed(self.outcomes), key=_weight)
 
     @property
     def is_done(self) -> bool:
-        """Whether an attempt is valid and no retry was promised: the trial needs no further attempt."""
-        return not self.retries and any(one.reason.is_valid for one in self.outcomes)
+        """Whether an attempt is final and no retry was promised: the trial needs no further attempt."""
+        return not self.retries and any(one.reason.is_final for one in self.outcomes)
 
     def after(self, outcome: Outcome, *, retried: bool) -> TrialState:
         """Return the state after an attempt has ended; `retried`: another one is to follow."""
@@ -88,7 +88,7 @@ class TrialState:
 
 
 def _weight(outcome: Outcome) -> int:
-    if outcome.reason.is_valid:
+    if outcome.reason.is_final:
         return 2
     return 1 if outcome.reason.is_attempt else 0
 
@@ -235,7 +235,10 @@ class RunState:
         """Return how many trials of a plan `resume` would run or grade."""
         gone = self.gone
         trials = [self.trials.get(key, NEW_TRIAL) for key in plan if key.task_id not in gone]
-        return sum(not (trial.is_done and self.is_graded(trial.counting)) for trial in trials)
+        return sum(not (trial.is_done and self._needs_no_grade(trial.counting)) for trial in trials)
+
+    def _needs_no_grade(self, outcome: Outcome) -> bool:
+        return not outcome.reason.is_valid or self.is_graded(outcome)
 
     def left(self, plan: Iterable[TrialKey]) -> Remaining:
         """Return what is left of a plan, in its order, without trials of tasks that are gone."""

@@ -16,10 +16,11 @@ from pinchbench.errors import GatewayError, PinchBenchError, WireError
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.files.folders import set_aside
 from pinchbench.files.workspace import fill_workspace
-from pinchbench.model import Outcome, Reason
+from pinchbench.model import Ending, Outcome, Reason
 from pinchbench.process.disk import is_disk_full
 from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence import Evidence, digests_of
+from pinchbench.runner.contamination import find_contamination
 from pinchbench.runner.integrity import read_integrity
 from pinchbench.runner.wire_facts import read_wire
 
@@ -174,17 +175,20 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
             contradiction=contradiction,
         )
         outcome = await _with_integrity(outcome, read)
-    if not outcome.reason.is_valid:
+    if not outcome.reason.is_final:
         return outcome  # nobody will grade it
     try:
         # after the whole tree is dead, so that no late write can help
         not_kept = await to_thread.run_sync(keep_workspace, workspace, result.evidence.workspace)
+        contamination = await to_thread.run_sync(find_contamination, result.evidence)
     except OSError as error:
         return replace(
             outcome,
             reason=_of_ours(error, Reason.EVIDENCE_LOST),
             note=f"the workspace could not be kept: {error}"[:MAX_NOTE],
         )
+    if contamination and outcome.reason.ending is not Ending.UNTRUSTED:
+        outcome = replace(outcome, reason=Reason.CONTAMINATED, note=contamination)
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
 
 
@@ -219,7 +223,7 @@ async def _recorded(
 
 
 async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> tuple[Outcome, str]:
-    """Return the outcome with what the wire measured, and how the transcript contradicts it, which makes it invalid."""
+    """Return the outcome with what the wire measured, and how the transcript contradicts it if it was tampered with."""
     try:
         read = await to_thread.run_sync(read_wire, evidence.wire, evidence.transcript, wire.recording_of(outcome.key))
     except (OSError, PinchBenchError) as error:
@@ -230,7 +234,9 @@ async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> t
     if read.replay is not None and read.replay.refused:
         return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE]), ""
     if read.contradiction and outcome.reason.is_valid:
-        outcome = replace(outcome, reason=Reason.EVIDENCE_LOST, note=read.contradiction[:MAX_NOTE])
+        # no agent works without a model: if no request at all was seen, they went another way
+        reason = Reason.TAMPERED if read.facts.calls else Reason.EVIDENCE_LOST
+        outcome = replace(outcome, reason=reason, note=read.contradiction[:MAX_NOTE])
     return outcome, read.contradiction
 
 

@@ -50,6 +50,12 @@ def caused(**trials: list[Span]) -> set[str]:
     return {key.task_id for key in possibly_caused_by_agent(attempts)}
 
 
+@pytest.mark.parametrize("reason", [one for one in Reason if one.ending is Ending.UNTRUSTED])
+def test_untrusted_evidence_is_the_agents_doing_at_the_first_attempt(reason: Reason) -> None:
+    assert caused(task_a=[(reason, 0.0, 10.0)]) == {"task_a"}
+    assert caused(task_a=[(reason, 0.0, 10.0)], task_b=[(WORKS, 0, 100)]) == {"task_a"}
+
+
 @pytest.mark.parametrize("reason", sorted(LOCAL | SHARED))
 def test_a_trial_that_fails_in_every_attempt_while_others_work_may_have_been_failed_by_its_agent(
     reason: Reason,
@@ -149,9 +155,9 @@ def test_history_compare_report_and_markdown_tell_of_them_beside_the_mean(tmp_pa
 
     assert isinstance(console.file, io.StringIO)
     assert (
-        "1 of B's trials failed in every attempt while others worked: the agent may have caused it. Counted as "
-        "0, they would"
-        " make B's mean over all its tasks 0.700." in console.file.getvalue()
+        "1 of B's trials have no score, which the agent may have caused: evidence that can't be trusted, or failures in"
+        " every attempt while others worked. Counted as 0, they would make B's mean over all its tasks 0.700."
+        in console.file.getvalue()
     )
     listed = past_runs(tmp_path)
     assert {one.run_id: one.caused_by_agent for one in listed} == {
@@ -159,7 +165,7 @@ def test_history_compare_report_and_markdown_tell_of_them_beside_the_mean(tmp_pa
         "20260102-030000-0002": 1,
     }
     assert (
-        "20260102-030000-0002: 1 infrastructure failure that the agent may have caused; counted as 0, the score "
+        "20260102-030000-0002: 1 trial without a score that the agent may have caused; counted as 0, the score "
         "would be 0.700." in legend(listed)
     )
     page = (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -447,10 +447,11 @@ def test_every_planned_trial_has_a_score_or_is_left_out_once(
     outcomes, grades = run_of(by_task)
     data = build(outcomes, plan, grades, {"task_0": "a", "task_1": "b", "task_2": "a", "task_3": "b", "task_4": "a"})
     assert data["score"]["tasks"] + data["left_out"]["tasks_without_score"] == len(by_task)
-    kinds = ("ungraded", "infrastructure", "prerequisite_missing", "not_run")
+    kinds = ("ungraded", "infrastructure", "untrusted", "prerequisite_missing", "not_run")
     left_out = Counter(data["left_out"])
     assert data["score"]["trials"] + sum(left_out[kind] for kind in kinds) == len(plan)
-    assert left_out["infrastructure"] + left_out["prerequisite_missing"] == data["counts"]["left_out"]
+    ended = left_out["infrastructure"] + left_out["untrusted"] + left_out["prerequisite_missing"]
+    assert ended == data["counts"]["left_out"]
     assert left_out["prerequisite_missing"] == data["counts"]["reasons"].get("prerequisite_missing", 0)
     assert data["left_out"]["not_run"] == data["counts"]["not_run"]
     for task in data["tasks"]:

@@ -16,6 +16,7 @@ import pytest
 
 from pinchbench.files.workspace import fill_workspace
 from pinchbench.model import GradingType
+from pinchbench.suite.canary import find_canary
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.solution import load_solution
 
@@ -101,6 +102,19 @@ def test_a_task_says_what_it_expects(task_id: str) -> None:
     assert 120 <= task.timeout_s <= 600
     assert set(task.prerequisites) <= {"git", "GNU coreutils and findutils"}
     assert bool(task.llm_judge_rubric) == (task.grading_type is not GradingType.AUTOMATED)
+
+
+def test_each_task_has_a_canary_of_its_own_in_its_check_and_its_solution() -> None:
+    canaries = {}
+    for task_id, task in TASKS.items():
+        canary = canaries[task_id] = str(task.frontmatter.get("canary"))
+        solution = (SUITE.root / "solutions" / f"{task_id}.yaml").read_text("utf-8")
+        assert find_canary([canary.encode()]) == canary
+        assert solution.startswith(f"# {canary}\n")
+        assert task.automated_checks is None or task.automated_checks.startswith(f"# {canary}\n")
+        assert canary not in task.prompt
+
+    assert len(set(canaries.values())) == len(TASKS)
 
 
 @pytest.mark.parametrize("task_id", TASKS)

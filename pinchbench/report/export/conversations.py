@@ -123,7 +123,7 @@ def iso(at: float | None) -> str | None:
 def left_out(run: PastRun, outcome: Outcome) -> str | None:
     """Return why a trial has no score.
 
-    One of `infrastructure`, `interrupted`, `prerequisite_missing`, `not_graded`, or its grade's reason.
+    One of `infrastructure`, `untrusted`, `interrupted`, `prerequisite_missing`, `not_graded`, or its grade's reason.
     """
     if run.score(outcome.key) is not None:
         return None

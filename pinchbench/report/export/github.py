@@ -44,6 +44,7 @@ def github_lines(run: PastRun) -> Iterator[str]:
     yield from _folded("Ungraded", [row for row in rows if row["state"] == State.UNGRADED])
     silent = {State.INFRASTRUCTURE, State.INTERRUPTED, State.PREREQUISITE_MISSING}
     yield from _folded("Infrastructure failures", [row for row in rows if row["state"] in silent])
+    yield from _folded("Untrusted evidence", [row for row in rows if row["state"] is State.UNTRUSTED])
     release, ours = (run.facts.versions.get(name, "unknown") for name in ("openclaw", "pinchbench_async"))
     yield f"\nRun {_code(run.files.name)}, OpenClaw {_code(release)}, PinchBench async {_code(ours)}.\n"
 
@@ -59,9 +60,10 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
         yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
     if left.total:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
+        untrusted = f" {left.untrusted} whose evidence can't be trusted," if left.untrusted else ""
         yield (
             f"- Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for "
-            f"infrastructure reasons,"
+            f"infrastructure reasons,{untrusted}"
             f"{missing} {left.not_run} not run.\n"
         )
     if caused := caused_by_agent_told(totals):

@@ -83,7 +83,7 @@ def kind_of(run: PastRun, key: TrialKey) -> str:
         case State.SCORED:
             score = run.score(key)
             return "" if score is not None and score >= run.pass_threshold else "failure"
-        case State.INFRASTRUCTURE:
+        case State.INFRASTRUCTURE | State.UNTRUSTED:
             return "error"
         case State.INTERRUPTED | State.PREREQUISITE_MISSING | State.NOT_RUN | State.UNGRADED:
             return "skipped"
@@ -125,6 +125,9 @@ def _why(run: PastRun, key: TrialKey, outcome: Outcome | None) -> tuple[str, str
         case State.INFRASTRUCTURE:
             sort = outcome.reason.value
             begun = f"{sort}, infrastructure failure"
+        case State.UNTRUSTED:
+            sort = outcome.reason.value
+            begun = f"{sort}, its evidence can't be trusted"
         case State.INTERRUPTED | State.PREREQUISITE_MISSING | State.NOT_RUN:
             sort = begun = outcome.reason.value
     message = f"{begun}: {said[0]}" if said else begun

@@ -41,6 +41,7 @@ class State(StrEnum):
     SCORED = "scored"
     UNGRADED = "ungraded"
     INFRASTRUCTURE = "infrastructure"
+    UNTRUSTED = "untrusted"
     INTERRUPTED = "interrupted"
     PREREQUISITE_MISSING = "prerequisite_missing"
     NOT_RUN = "not_run"
@@ -70,7 +71,8 @@ COLUMNS = (
     _column(
         "state",
         Kind.TEXT,
-        "scored, ungraded, infrastructure, interrupted, prerequisite_missing or not_run; only scored is in means.",
+        "scored, ungraded, infrastructure, untrusted, interrupted, prerequisite_missing or not_run; only scored is in"
+        " means.",
     ),
     _column("status", Kind.TEXT, "success, timeout or error; missing where the trial was not run, as all below."),
     _column("reason", Kind.TEXT, "Why the trial ended as it did: completed, timed_out, nonzero_exit, …"),
@@ -214,6 +216,8 @@ def state_of(run: PastRun, key: TrialKey) -> State:
             return State.PREREQUISITE_MISSING
         case Ending.INFRASTRUCTURE:
             return State.INFRASTRUCTURE
+        case Ending.UNTRUSTED:
+            return State.UNTRUSTED
         case Ending.COMPLETED | Ending.TIMED_OUT | Ending.AGENT_FAILED:
             return State.UNGRADED if run.score(key) is None else State.SCORED
 

@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
     DONE = "done"
     FAILED = "not passed"
-    LEFT_OUT = "infrastructure failure"
+    LEFT_OUT = "excluded"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

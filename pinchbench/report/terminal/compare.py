@@ -126,11 +126,12 @@ def tests_told(comparison: Comparison) -> Iterator[str]:
 
 def left_out_told(left_out: LeftOut) -> str:
     """Describe the trials excluded from a mean; empty if there are none."""
-    caused = left_out.possibly_caused_by_agent
+    caused = left_out.possibly_caused_by_agent - left_out.untrusted
     infrastructure = f"infrastructure ({caused} possibly caused by the agent)" if caused else "infrastructure"
     parts = (
         (left_out.ungraded, "ungraded"),
         (left_out.infrastructure, infrastructure),
+        (left_out.untrusted, "untrusted"),
         (left_out.prerequisite_missing, "prerequisite missing"),
         (left_out.not_run, "not run"),
     )

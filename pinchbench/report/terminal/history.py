@@ -88,10 +88,10 @@ def legend(runs: Sequence[RunEntry]) -> str:
     if any(run.without_score for run in runs):
         lines.append(
             "trials: those in the score, of those planned; "
-            "excluded: those without a score or with an infrastructure failure."
+            "excluded: those without a score, with an infrastructure failure or with untrusted evidence."
         )
     lines += [
-        f"{plain(run.run_id)}: {many(run.caused_by_agent, 'infrastructure failure')} that the agent may have caused;"
+        f"{plain(run.run_id)}: {many(run.caused_by_agent, 'trial')} without a score that the agent may have caused;"
         f" counted as 0, the score would be {run.score_if_zero:.3f}."
         for run in runs
         if run.caused_by_agent and run.score_if_zero is not None

@@ -53,7 +53,7 @@ class Failure:
     key: TrialKey
     label: str
     text: str = ""
-    is_ours: bool = False  # an infrastructure failure
+    is_ours: bool = False  # an infrastructure failure, or untrusted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +64,7 @@ class Counts:
     failed: int = 0
     ungraded: int = 0
     infrastructure: int = 0
+    untrusted: int = 0
     waiting: int = 0  # to be graded
     missing: int = 0  # not started because a prerequisite is missing
     interrupted: int = 0  # not final: they are run again when the run is resumed
@@ -73,7 +74,8 @@ class Counts:
     @property
     def done(self) -> int:
         """How many trials have ended for good."""
-        return self.passed + self.failed + self.ungraded + self.infrastructure + self.missing + self.waiting
+        excluded = self.ungraded + self.infrastructure + self.untrusted + self.missing
+        return self.passed + self.failed + excluded + self.waiting
 
 
 @dataclass(slots=True)
@@ -264,7 +266,7 @@ class RunProgress:
     def _count(self) -> Counts:
         earlier = self.earlier
         number = {"passed": earlier.passed, "failed": earlier.failed, "ungraded": earlier.ungraded}
-        number |= dict.fromkeys(("infrastructure", "waiting", "missing", "interrupted"), 0)
+        number |= dict.fromkeys(("infrastructure", "untrusted", "waiting", "missing", "interrupted"), 0)
         scores = []
         for key, outcome in self.ended.items():
             grade = self.grades.get((key, outcome.attempt))
@@ -272,6 +274,8 @@ class RunProgress:
                 number["interrupted"] += 1
             elif outcome.reason is Reason.PREREQUISITE_MISSING:
                 number["missing"] += 1
+            elif outcome.reason.ending is Ending.UNTRUSTED:
+                number["untrusted"] += 1
             elif not outcome.reason.is_valid:
                 number["infrastructure"] += 1
             elif grade is None:

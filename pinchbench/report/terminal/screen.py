@@ -98,6 +98,7 @@ def _count_parts(run_progress: RunProgress) -> Iterator[str]:
     others = {
         "ungraded": counts.ungraded,
         "excluded (infrastructure)": counts.infrastructure,
+        "excluded (untrusted)": counts.untrusted,
         "being graded": counts.waiting,
         "prerequisite missing": counts.missing,
         "interrupted": counts.interrupted,

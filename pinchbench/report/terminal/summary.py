@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pinchbench.model import Reason
+from pinchbench.model import Ending, Reason
 from pinchbench.report.caused_by_agent import caused_by_agent_told
 from pinchbench.report.model_calls import model_calls_told, model_time_told
 from pinchbench.report.replayed import replayed_told
@@ -199,8 +199,10 @@ def _reasons(failure: Failure, threshold: float, *, caused_by_agent: bool) -> It
         yield f"{outcome.reason.value} (not run){note}"
         return
     if failure.kind is Kind.SILENT:
-        kind = "" if outcome.reason is Reason.INTERRUPTED else "infrastructure failure"
-        caused = " that the agent may have caused" if caused_by_agent else ""
+        is_untrusted = outcome.reason.ending is Ending.UNTRUSTED
+        ours = "" if outcome.reason is Reason.INTERRUPTED else "infrastructure failure"
+        kind = "its evidence can't be trusted" if is_untrusted else ours
+        caused = " that the agent may have caused" if caused_by_agent and not is_untrusted else ""
         yield f"{outcome.reason.value} ({kind}{caused}{'; ' if kind else ''}not in the score){note}"
         return
     if outcome.reason is not Reason.COMPLETED or note:
@@ -288,9 +290,10 @@ def _left_out(totals: Aggregate) -> Iterator[str]:
     left = totals.left_out
     if left.total:
         missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
+        untrusted = f" {left.untrusted} whose evidence can't be trusted," if left.untrusted else ""
         yield (
             f"Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for "
-            f"infrastructure reasons,"
+            f"infrastructure reasons,{untrusted}"
             f"{missing} {left.not_run} not run; tasks without any score: {left.tasks_without_score}."
         )
     alone = totals.parts.automated_only

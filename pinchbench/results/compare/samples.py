@@ -30,11 +30,12 @@ UNKNOWN = "unknown"
 class LeftOut:
     """How many trials are excluded from a mean, by reason.
 
-    `possibly_caused_by_agent` are those of `infrastructure` that the agent may have caused.
+    `possibly_caused_by_agent` are those of `infrastructure` that the agent may have caused, and the `untrusted`.
     """
 
     ungraded: int = 0
     infrastructure: int = 0
+    untrusted: int = 0
     prerequisite_missing: int = 0
     not_run: int = 0
     possibly_caused_by_agent: int = 0
@@ -44,6 +45,7 @@ class LeftOut:
         return LeftOut(
             ungraded=self.ungraded + other.ungraded,
             infrastructure=self.infrastructure + other.infrastructure,
+            untrusted=self.untrusted + other.untrusted,
             prerequisite_missing=self.prerequisite_missing + other.prerequisite_missing,
             not_run=self.not_run + other.not_run,
             possibly_caused_by_agent=self.possibly_caused_by_agent + other.possibly_caused_by_agent,
@@ -52,7 +54,7 @@ class LeftOut:
     @property
     def total(self) -> int:
         """The sum over all reasons."""
-        return self.ungraded + self.infrastructure + self.prerequisite_missing + self.not_run
+        return self.ungraded + self.infrastructure + self.untrusted + self.prerequisite_missing + self.not_run
 
     def __bool__(self) -> bool:
         """Whether any trial was excluded."""
@@ -118,7 +120,7 @@ class Sample:
 
     @property
     def possibly_caused_by_agent(self) -> int:
-        """How many of its trials failed for infrastructure reasons that the agent may have caused."""
+        """How many of its trials have no score, which the agent may have caused."""
         return sum(task.left_out.possibly_caused_by_agent for task in self.tasks.values())
 
     @property
@@ -264,6 +266,7 @@ def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
         scores = {one.key: score for one in ended if (score := run.score(one.key)) is not None}
         counting = [one for one in ended if one.reason.is_valid]
         missing = sum(one.reason is Reason.PREREQUISITE_MISSING for one in ended)
+        untrusted = sum(one.reason.ending is Ending.UNTRUSTED for one in ended)
         digest = facts.digest if facts is not None else ""
         yield TaskTrials(
             task_id=task_id,
@@ -272,7 +275,8 @@ def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
             scores=tuple(scores.values()),
             left_out=LeftOut(
                 ungraded=len(counting) - len(scores),
-                infrastructure=len(ended) - len(counting) - missing,
+                infrastructure=len(ended) - len(counting) - missing - untrusted,
+                untrusted=untrusted,
                 prerequisite_missing=missing,
                 not_run=planned[task_id] - len(ended),
                 possibly_caused_by_agent=sum(one.key in run.caused_by_agent for one in ended),

@@ -172,9 +172,9 @@ def warnings(comparison: Comparison) -> Iterator[str]:
             )
         if caused := side.possibly_caused_by_agent:
             yield (
-                f"{caused} of {name}'s trials failed in every attempt while others worked: the agent may have "
-                f"caused it. Counted"
-                f" as 0, they would make {name}'s mean over all its tasks {side.mean_if_zero:.3f}."
+                f"{caused} of {name}'s trials have no score, which the agent may have caused: evidence that can't be"
+                f" trusted, or failures in every attempt while others worked. Counted as 0, they would make {name}'s"
+                f" mean over all its tasks {side.mean_if_zero:.3f}."
             )
         for sentence in side.left_aside:
             yield f"{name}: {sentence}"

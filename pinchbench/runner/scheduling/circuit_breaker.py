@@ -99,7 +99,8 @@ class CircuitBreaker:
         """Take the end of an attempt, and say what changes: None where nothing does."""
         if not self._enabled or self._given_up:
             return None
-        is_told = outcome.reason.ending is not Ending.INTERRUPTED and outcome.asleep_s == 0
+        # an agent that tampers tells nothing about the provider or the machine
+        is_told = outcome.reason.ending not in (Ending.INTERRUPTED, Ending.UNTRUSTED) and outcome.asleep_s == 0
         if self._state == "probing" and is_probe and not is_told:
             self._state, self._resume_at = "paused", now  # it has told nothing: another one has to
         if not is_told:

@@ -232,6 +232,8 @@ def cause_of(outcome: Outcome) -> Cause:
             | Reason.OUTPUT_LIMIT
             | Reason.RESOURCE_LIMIT
             | Reason.MODEL_ERROR
+            | Reason.TAMPERED
+            | Reason.CONTAMINATED
             | Reason.INTERRUPTED
         ):
             return _NAMELESS

@@ -132,7 +132,13 @@ def _past(line: bytes, *, same_model: bool) -> PastTrial | None:
             agent_s = outcome.execution_time_s
         case Ending.TIMED_OUT:
             agent_s = max(outcome.execution_time_s, outcome.timeout_s)
-        case Ending.AGENT_FAILED | Ending.INFRASTRUCTURE | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:
+        case (
+            Ending.AGENT_FAILED
+            | Ending.INFRASTRUCTURE
+            | Ending.UNTRUSTED
+            | Ending.INTERRUPTED
+            | Ending.PREREQUISITE_MISSING
+        ):
             return None  # an agent that failed early is no estimate of the next one's time
         case ending:
             assert_never(ending)

@@ -117,7 +117,13 @@ class AttemptQueue:
                 follows = (is_spared or used < self._allowance) and outcome.reason is not Reason.DIVERGED
             case Ending.TIMED_OUT:
                 follows = self._retry_timeouts and used < self._allowance
-            case Ending.COMPLETED | Ending.AGENT_FAILED | Ending.INTERRUPTED | Ending.PREREQUISITE_MISSING:
+            case (
+                Ending.COMPLETED
+                | Ending.AGENT_FAILED
+                | Ending.UNTRUSTED
+                | Ending.INTERRUPTED
+                | Ending.PREREQUISITE_MISSING
+            ):
                 follows = False
             case ending:
                 assert_never(ending)

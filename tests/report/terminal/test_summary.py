@@ -331,9 +331,9 @@ def test_an_infrastructure_failure_that_the_agent_may_have_caused_is_named_so_be
     assert "task_once: guardian_lost (infrastructure failure; not in the score)" in text
     assert "Score 1.000 " in text
     assert (
-        "1 infrastructure failure that the agent may have caused: every attempt failed while other trials "
-        "worked. Not in the"
-        " score; counted as 0, the score would be 0.500. task_lost (3 × guardian_lost).\n"
+        "1 trial without a score that the agent may have caused: its evidence can't be trusted, or every attempt failed"
+        " while other trials worked. Not in the score; counted as 0, the score would be 0.500."
+        " task_lost (3 × guardian_lost).\n"
     ) in text
 
 

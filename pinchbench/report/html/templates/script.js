@@ -219,7 +219,7 @@
     const head = ["attempt", "became", "time", "cost", "why"].map((name) => make("th", { scope: "col" }, name));
     const rows = told.attempts.map((one) => make("tr", {},
       make("th", { scope: "row" }, `attempt ${one.number}`, one.chosen ? [" ", badge("shown here", "")] : null),
-      make("td", {}, one.reason, one.counts ? null : make("div", { class: "faint" }, "infrastructure failure")),
+      make("td", {}, one.reason, one.counts ? null : make("div", { class: "faint" }, "excluded")),
       make("td", { class: "nowrap" }, one.time), make("td", {}, one.cost),
       make("td", {}, one.note, make("div", { class: "faint" }, make("code", {}, one.folder)))));
     return card("Attempts", "", make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Attempts" }, make("table", {}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows))));
