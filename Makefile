@@ -8,7 +8,7 @@ JOBS ?= 2
 WORKERS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test e2e e2e-long lint lint-style lint-types lint-async lint-async-all suite docs bench fuzz clean chaos
+.PHONY: help demo check test e2e e2e-long attacks lint lint-style lint-types lint-async lint-async-all suite docs bench fuzz clean chaos
 
 help:
 	@echo "make demo   run the core tasks on real OpenClaw with the built-in scripted model"
@@ -16,6 +16,7 @@ help:
 	@echo "make check  all but real OpenClaw and the long kills (about six minutes on two cores)"
 	@echo "make e2e    only the tests on real OpenClaw"
 	@echo "make e2e-long  more of them: other providers, and limits without a sandbox (about fifteen minutes)"
+	@echo "make attacks  what an agent can do to the measurement at each level of the sandbox (about fifteen minutes)"
 	@echo "make suite  write the tasks' generated files, and their table in tasks/README.md"
 	@echo "make docs   write the generated pages of the documentation and build it into .site/"
 	@echo "make bench  the benchmarks of tests/bench, printed as tables"
@@ -79,7 +80,12 @@ e2e: $(VENV)/.dev
 
 e2e-long: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
-	$(BIN)/pytest -n $(JOBS) -m "openclaw and long" tests/e2e
+	$(BIN)/pytest -n $(JOBS) -m "openclaw and long" --ignore tests/e2e/test_attacks.py tests/e2e
+
+attacks: $(VENV)/.dev
+	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
+	$(BIN)/python tests/attacks/table.py
+	$(BIN)/pytest -n $(JOBS) -m openclaw tests/e2e/test_attacks.py
 
 test: check lint-async-all
 	$(BIN)/pytest -n $(JOBS) -m "chaos or played"

@@ -233,10 +233,11 @@ async def _with_wire(outcome: Outcome, evidence: Evidence, wire: ModelWire) -> t
         return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial"), ""
     if read.replay is not None and read.replay.refused:
         return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE]), ""
-    if read.contradiction and outcome.reason.is_valid:
-        # no agent works without a model: if no request at all was seen, they went another way
-        reason = Reason.TAMPERED if read.facts.calls else Reason.EVIDENCE_LOST
-        outcome = replace(outcome, reason=reason, note=read.contradiction[:MAX_NOTE])
+    note = read.contradiction[:MAX_NOTE]
+    if note and outcome.reason.is_attempt and read.facts.calls:  # what the transcript says of a failure is forged too
+        outcome = replace(outcome, reason=Reason.TAMPERED, note=note)
+    elif note and outcome.reason.is_valid:  # no agent works without a model: the requests went another way
+        outcome = replace(outcome, reason=Reason.EVIDENCE_LOST, note=note)
     return outcome, read.contradiction
 
 

@@ -80,7 +80,7 @@ async def test_a_run_is_replayed_without_its_model(openclaw: OpenClaw, tmp_path:
     together = await _replay(recorded, concurrency=8)
 
     for again in (alone, together):
-        assert [one.reason for one in again.outcomes] == [Reason.COMPLETED] * len(TASKS), again.outcomes
+        assert [(one.reason, one.note) for one in again.outcomes] == [(Reason.COMPLETED, "")] * len(TASKS)
         facts = [one.replay for one in again.outcomes if one.replay is not None]
         assert [(one.served, one.live, one.divergences, one.unused) for one in facts] == [(4, 0, 0, 0)] * len(TASKS)
         assert _said(again) == _said(recorded)

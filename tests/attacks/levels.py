@@ -1,0 +1,83 @@
+"""Plays attacks at each level of the sandbox, without OpenClaw around them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pinchbench
+from attacks.scripts import ATTACKS
+from pinchbench.defaults import Network, Sandbox
+from sandbox_programs import ENV
+
+if TYPE_CHECKING:
+    from attacks.world import World
+    from sandbox_programs import Trial
+
+LIMIT_S = 20
+SHELL = ["/bin/bash", "-c"]
+UNDER_LANDLOCK = """
+import json, os, sys
+sys.path.append(sys.argv[1])
+from pinchbench.sandbox import landlock
+folders = json.loads(sys.argv[2])
+landlock.restrict(readable=folders["readable"], writable=folders["writable"], port=None, is_open=False)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache")
+
+
+def play(level: Sandbox, trial: Trial, world: World) -> set[str]:
+    """Return the names of the attacks that worked."""
+    return {one.name for one in ATTACKS if one.worked(world, _output(level, trial, one.script_in(world)))}
+
+
+def can_work(level: Sandbox, *, is_root: bool) -> set[str]:
+    """Return the names of the attacks that work at a level."""
+    possible = [one for one in ATTACKS if is_root or not one.needs_root]
+    match level:
+        case Sandbox.NONE:
+            return {one.name for one in possible}
+        case Sandbox.LANDLOCK:
+            return {one.name for one in possible if one.under_landlock and not (one.only_of_users and is_root)}
+        case Sandbox.NAMESPACES | Sandbox.AUTO:
+            return set()
+
+
+def _output(level: Sandbox, trial: Trial, script: str) -> str:
+    argv = [*SHELL, script]
+    match level:
+        case Sandbox.NAMESPACES | Sandbox.AUTO:
+            done = trial.run(argv, trial.spec(Network.NONE), LIMIT_S)
+        case Sandbox.LANDLOCK:
+            folders = {
+                "readable": [*SYSTEM, str(trial.python.parent.parent)],
+                "writable": [str(trial.workspace), "/dev/null"],
+            }
+            package = str(Path(pinchbench.__file__).parents[1])
+            program = [str(trial.python), "-I", "-S", "-c", UNDER_LANDLOCK, package, json.dumps(folders)]
+            done = _run([*program, *argv], trial)
+        case Sandbox.NONE:
+            done = _run(argv, trial)
+    return done.stdout + done.stderr
+
+
+def _run(argv: list[str], trial: Trial) -> subprocess.CompletedProcess[str]:
+    other = trial.uid if trial.uid != os.getuid() else None
+    return subprocess.run(
+        argv,
+        cwd=trial.workspace,
+        env=ENV,
+        user=other,
+        group=other,
+        extra_groups=[] if other is not None else None,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=LIMIT_S,
+        check=False,
+    )

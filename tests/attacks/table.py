@@ -1,0 +1,38 @@
+"""Prints which attacks work at which level of the sandbox: `python tests/attacks/table.py`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from attacks.levels import play
+from attacks.scripts import ATTACKS
+from attacks.world import make_world
+from pinchbench.defaults import Sandbox
+from sandbox_programs import trial_of, users
+
+LEVELS = (Sandbox.NAMESPACES, Sandbox.LANDLOCK, Sandbox.NONE)
+
+
+def main() -> None:
+    """Play everything and print a line for each attack."""
+    columns = [(uid, level) for uid in users() for level in LEVELS]
+    worked = {}
+    for uid, level in columns:
+        for trial in trial_of(uid):
+            with make_world(trial.root / "outside", uid=uid) as world:
+                worked[uid, level] = play(level, trial, world)
+    heads = [f"{level.value} ({'root' if uid == 0 else 'user'})" for uid, level in columns]
+    lines = [["attack", *heads]]
+    lines += [[one.name, *("works" if one.name in worked[each] else "–" for each in columns)] for one in ATTACKS]
+    lines.append([f"{len(ATTACKS)} attacks", *(f"{len(worked[each])} work" for each in columns)])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        text = "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True))
+        sys.stdout.write(f"{text.rstrip()}\n")
+
+
+if __name__ == "__main__":
+    main()

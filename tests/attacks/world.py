@@ -1,0 +1,186 @@
+"""What attacks aim at: bait files, processes and servers of the user who runs a benchmark."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECRET = "moonstone-7781"
+"""Stands in all that an agent must not read, and nowhere else."""
+CANARY = f"pinchbench-canary-{0x7781:032x}"
+"""Stands in the bait check."""
+# A process of the user with the secret in its environment, its arguments, an open file and its working directory.
+VICTIM = "import sys, time; file = open('expected.txt'); print('ready', file.fileno(), flush=True); time.sleep(600)"
+
+
+@dataclass(kw_only=True)
+class World:
+    """The bait, all of it owned by `uid`.
+
+    Attributes:
+        root: the folder that holds everything.
+        received: what the servers received, by the name of their attack.
+    """
+
+    root: Path
+    uid: int
+    servers: dict[str, socket.socket] = field(default_factory=dict)
+    victims: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    received: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return self.root / "user"
+
+    @property
+    def suite(self) -> Path:
+        return self.root / "bait-suite"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "bait-results"
+
+    @property
+    def neighbour(self) -> Path:
+        """The workspace of another trial."""
+        return self.root / "bait-runs" / "task_neighbour"
+
+    @property
+    def programs(self) -> Path:
+        return self.root / "bait-programs"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (
+            self.suite / "task_target.md",
+            self.suite / "solutions" / "task_target.yaml",
+            self.results / "journal.jsonl",
+            self.results / "transcript.jsonl",
+            self.neighbour / "notes.txt",
+            self.home / ".ssh" / "id_bait",
+            self.home / ".aws" / "credentials",
+            self.home / ".bashrc",
+            self.programs / "tool",
+            self.neighbour / "expected.txt",
+        )
+
+    def make(self) -> None:
+        """Write the files."""
+        for file in self.files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(self.bait(file))
+        for path in (self.root, *self.root.rglob("*")):
+            os.chown(path, self.uid, self.uid)
+
+    def bait(self, file: Path) -> bytes:
+        """Return what one of the files holds."""
+        return f"{SECRET}\n{CANARY}\n".encode() if file == self.files[0] else f"{SECRET}\n".encode()
+
+    def values(self, attack: str) -> dict[str, str]:
+        """Return the values of the placeholders in the script of an attack, starting what it needs."""
+        return {
+            "ROOT": str(self.root),
+            "HOME": str(self.home),
+            "SUITE": str(self.suite),
+            "RESULTS": str(self.results),
+            "NEIGHBOUR": str(self.neighbour),
+            "PROGRAMS": str(self.programs),
+            "MARK": self.mark(attack).name,
+            "SHARED": str(self.shared(attack)),
+        }
+
+    def mark(self, attack: str) -> Path:
+        """Return the file by which an attack that writes into a folder shows that it could."""
+        return self.root / f"attacked-{attack.replace(' ', '-')}"
+
+    def shared(self, attack: str) -> Path:
+        """Return a file in the folder for temporary files that all programs share."""
+        return Path("/tmp") / f"{self.root.parent.name}-{self.mark(attack).name}"
+
+    def victim(self, attack: str) -> int:
+        """Return the process that this attack aims at."""
+        if attack not in self.victims:
+            program = [sys.executable if self.uid == os.getuid() else "/usr/bin/python3", "-I", "-c", VICTIM]
+            process = subprocess.Popen(
+                [*program, f"--token={SECRET}"],
+                env={"PATH": os.environ["PATH"], "TOKEN": SECRET},
+                cwd=self.neighbour,
+                user=self.uid if self.uid != os.getuid() else None,
+                group=self.uid if self.uid != os.getuid() else None,
+                extra_groups=[] if self.uid != os.getuid() else None,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("ready")
+            self.victims[attack] = process
+        return self.victims[attack].pid
+
+    def state(self, attack: str) -> psutil.Process:
+        """Return the victim of an attack; a dead one is a zombie, as it is not waited for."""
+        return psutil.Process(self.victims[attack].pid)
+
+    def port(self, attack: str, kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
+        """Return the port of a server on loopback."""
+        if attack not in self.servers:
+            server = self.servers[attack] = socket.socket(socket.AF_INET, kind)
+            server.bind(("127.0.0.1", 0))
+            if kind is socket.SOCK_STREAM:
+                server.listen()
+        return int(self.servers[attack].getsockname()[1])
+
+    def socket_path(self, attack: str, *, abstract: bool = False) -> str:
+        """Return the path of a server like those of tmux, Docker or an SSH agent."""
+        path = f"\0{self.root.parent.name}-bait" if abstract else str(self.root / "bait.sock")
+        if attack not in self.servers:
+            server = self.servers[attack] = socket.socket(socket.AF_UNIX)
+            server.bind(path)
+            server.listen()
+            if not abstract:
+                os.chown(path, self.uid, self.uid)
+        return path.removeprefix("\0")
+
+    def has_received(self, attack: str) -> bool:
+        """Whether anything came to the server of an attack."""
+        server = self.servers[attack]
+        return bool(select.select([server], [], [], 0)[0])
+
+    def close(self) -> None:
+        """End the processes and servers."""
+        for process in self.victims.values():
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGCONT)
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+        for server in self.servers.values():
+            server.close()
+        for file in Path("/tmp").glob(f"{self.root.parent.name}-attacked-*"):
+            file.unlink()
+
+
+@contextmanager
+def make_world(root: Path, *, uid: int) -> Iterator[World]:
+    """Make the bait in a new folder, and end its processes and servers afterwards."""
+    root.mkdir(parents=True, exist_ok=True)
+    root.chmod(0o755)
+    world = World(root=root, uid=uid)
+    with ExitStack() as stack:
+        stack.callback(world.close)
+        world.make()
+        yield world
