@@ -149,7 +149,10 @@ async def open_gate() -> AsyncIterator[Gate]:
 
     async def welcome(stream: SocketStream) -> None:
         held.append(stream)
-        who = json.loads(await BufferedByteReceiveStream(stream).receive_until(b"\n", 4096))
+        try:
+            who = json.loads(await BufferedByteReceiveStream(stream).receive_until(b"\n", 4096))
+        except (anyio.IncompleteRead, anyio.BrokenResourceError):
+            return  # the turn was ended before it could say who it is
         sender.send_nowait(Guest(pid=who["pid"], agent=who["agent"], session=who["session"], stream=stream))
 
     async with await create_tcp_listener(local_host="127.0.0.1") as listener, sender, guests:

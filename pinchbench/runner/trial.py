@@ -179,8 +179,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
         return outcome  # nobody will grade it
     try:
         # after the whole tree is dead, so that no late write can help
-        not_kept = await to_thread.run_sync(keep_workspace, workspace, result.evidence.workspace)
-        contamination = await to_thread.run_sync(find_contamination, result.evidence)
+        not_kept, contamination = await to_thread.run_sync(_keep, workspace, result.evidence)
     except OSError as error:
         return replace(
             outcome,
@@ -190,6 +189,14 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     if contamination and outcome.reason.ending is not Ending.UNTRUSTED:
         outcome = replace(outcome, reason=Reason.CONTAMINATED, note=contamination)
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
+
+
+def _keep(workspace: Path, evidence: Evidence) -> tuple[tuple[str, ...], str]:
+    """Keep the workspace; return what was not kept, and how the evidence is contaminated. Blocks.
+
+    One call, in one thread: a cancellation between two would lose a completed attempt. Raises OSError.
+    """
+    return keep_workspace(workspace, evidence.workspace), find_contamination(evidence)
 
 
 @asynccontextmanager

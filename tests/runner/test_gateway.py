@@ -194,7 +194,8 @@ async def test_trials_whose_gateway_dies_are_tried_again_on_a_fresh_one_in_place
         assert "ateway" in lost.note
         assert (good.reason, good.attempt) == (Reason.COMPLETED, 2)
         assert lost.workspace != good.workspace
-    assert [one.reason for one in attempts(result)["task_c"]] == [Reason.COMPLETED]
+    *early, last = [one.reason for one in attempts(result)["task_c"]]  # it may have begun before the death was noticed
+    assert (early in ([], [Reason.GATEWAY_LOST]), last) == (True, Reason.COMPLETED)
     assert sum(one.startswith(AGAIN) for one in run_observer.notices) == 1
     before, after = gateway_events(program, "started")
     assert (before["port"], before["token"]) != (after["port"], after["token"])

@@ -20,6 +20,7 @@ from past_runs import as_older_release
 from pinchbench.config import JudgeConfig, RegradeConfig, RunConfig
 from pinchbench.errors import ConfigError, ResultsError, SuiteError
 from pinchbench.events import Event, Notice, TrialEnded, TrialGraded
+from pinchbench.files.archive_write import keep_workspace
 from pinchbench.model import Grade, GradingType, Reason, TrialKey, Ungraded
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.journal.records import GradeGiven, Record, RegradeStarted
@@ -374,10 +375,9 @@ async def test_a_run_that_is_cancelled_while_a_workspace_is_kept_just_ends(
     begun, go_on = anyio.Event(), threading.Event()
 
     def keep_slowly(workspace: Path, archive: Path) -> tuple[str, ...]:
-        del workspace, archive
         anyio.from_thread.run_sync(begun.set)
         go_on.wait(RUN_LIMIT_S)
-        return ()
+        return keep_workspace(workspace, archive)
 
     monkeypatch.setattr("pinchbench.runner.trial.keep_workspace", keep_slowly)
     config = a_run(tmp_path, task_a=GradingType.AUTOMATED)

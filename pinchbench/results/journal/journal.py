@@ -130,6 +130,7 @@ class JournalWriter:
             raise ResultsError(f"A record for the journal {self._path} is longer than {MAX_RECORD_BYTES} bytes.")
         try:
             self._check_owner()
+            self._check_place()  # what happens once the folder is gone is not about the trials
             try:
                 self._write(b"".join(lines))
                 os.fsync(self._fd)
