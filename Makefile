@@ -109,6 +109,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/judge_overlap.py
 	$(BIN)/python tests/bench/report_page.py
 	$(BIN)/python tests/bench/calibration.py
+	$(BIN)/python tests/bench/sequential.py
 	$(BIN)/python tests/bench/wire.py
 
 fuzz: $(VENV)/.dev

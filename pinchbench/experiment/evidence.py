@@ -1,0 +1,108 @@
+"""What the trials so far tell about the difference of two variants, valid however often one looks (pure)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+ALPHA = 0.05
+# Sizes of the bets: how strongly a difference is expected to be one-sided. Spread over all that occurs, because the
+# size that suits an experiment is known at its end only; each one more costs a little (the wealth is their mean).
+SIZES = np.geomspace(0.35, 6.0, 8)
+FRACTIONS = np.geomspace(0.02, 0.95, 8)  # of the largest stake that can't be lost as a whole
+MEANS = np.linspace(-1.0, 1.0, 401)  # which the interval may include, in steps of 0.005
+
+
+class Evidence:
+    """Differences of one pair of variants, in the order of their blocks.
+
+    Two test martingales, each the mean of the wealths of several bettors (Ville's inequality: one that starts at 1 ever
+    reaches c with a probability of at most 1/c):
+
+    - For *identical variants*, whose difference in a block is positive as often as negative, whichever block is made
+      next: the product of 1 + tanh(size x difference), and of 1 - tanh(…) for the other side. This is the martingale of
+      symmetric differences of de la Peña (1999, Annals of Probability 27), also in Ramdas, Ruf, Larsson and Koolen
+      (2020, "Admissible anytime-valid sequential inference must rely on nonnegative martingales"). A block without a
+      difference costs nothing, and small differences count as much as large ones if they all have the same sign.
+    - For *a mean of m*: the product of 1 ± stake x (difference - m), which needs no symmetry; the means that are not
+      refuted are the interval (Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting",
+      Journal of the Royal Statistical Society B 86). It is wider, and may include 0 where the first one is decided.
+    """
+
+    def __init__(self, *, comparisons: int = 1, alpha: float = ALPHA) -> None:
+        """`comparisons` of one experiment share `alpha`, the probability that any of them is wrong (Bonferroni)."""
+        self._limit = math.log(2 * comparisons / alpha)  # two sides
+        self._signs = np.zeros((2, len(SIZES)))  # logarithms of wealths: for a positive and for a negative difference
+        self._means = np.zeros((2, len(FRACTIONS), len(MEANS)))
+        self._sum = self._squares = 0.0
+        self.blocks = 0
+
+    def add(self, difference: float, *, weight: float = 1.0, bound: float = 1.0) -> None:
+        """Take the next block's difference of scores, in -1 to 1.
+
+        `weight` makes up for tasks that are made more seldom; `bound` is the largest weight that this block could have
+        had. Both must be known before the block is made.
+        """
+        value = difference * weight
+        won = np.tanh(SIZES * value)
+        self._signs += np.log1p(np.stack((won, -won)))
+        away = value - MEANS
+        stakes = FRACTIONS[:, None]
+        self._means[0] += np.log1p(stakes * away / (bound + MEANS + 1e-9))
+        self._means[1] += np.log1p(-stakes * away / (bound - MEANS + 1e-9))
+        self._sum += value
+        self._squares += value * value
+        self.blocks += 1
+
+    @property
+    def mean(self) -> float | None:
+        """The estimated mean difference over the tasks; None without a block."""
+        return self._sum / self.blocks if self.blocks else None
+
+    @property
+    def is_better(self) -> bool:
+        """Whether identical variants are refuted in favour of the second one."""
+        return self._log_wealth(0) >= self._limit
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether identical variants are refuted in favour of the first one."""
+        return self._log_wealth(1) >= self._limit
+
+    @property
+    def e_value(self) -> float:
+        """The evidence against identical variants: the larger wealth. Decided from 2 x comparisons / alpha on."""
+        return math.exp(min(700.0, max(self._log_wealth(0), self._log_wealth(1))))
+
+    @property
+    def decided_at(self) -> float:
+        """The e-value from which on a difference is decided."""
+        return math.exp(self._limit)
+
+    def interval(self) -> tuple[float, float]:
+        """Return the lowest and the highest mean difference that are not refuted, in -1 to 1."""
+        wealth = np.log(np.mean(np.exp(np.minimum(self._means, 600.0)), axis=1)).max(axis=0)
+        kept = MEANS[wealth < self._limit]
+        if not len(kept):  # both neighbours of a mean between two steps are refuted
+            nearest = float(np.clip(self.mean or 0.0, -1.0, 1.0))
+            return nearest, nearest
+        return float(kept[0]), float(kept[-1])
+
+    def chance(self, further: int) -> float:
+        """Return roughly how probable, in 0-1, a decided difference is after `further` blocks.
+
+        Favourably: the mean is taken to lie one standard error further from 0 than it does. By the normal approximation
+        of the first martingale's best bettor, whose wealth is exp(sum² / (2 x sum of squares)).
+        """
+        if not self.blocks or not self._squares:
+            return 1.0  # nothing has differed yet, and nothing tells how the rest may
+        variance = self._squares / self.blocks
+        mean = abs(self._sum) / self.blocks + math.sqrt(variance / self.blocks)
+        total = self._squares + further * variance
+        needed = math.sqrt(2 * total * (self._limit + math.log(len(SIZES)) / 2))
+        missing = needed - abs(self._sum) - further * mean
+        return 0.5 * math.erfc(missing / math.sqrt(2 * max(further, 1) * variance))
+
+    def _log_wealth(self, side: int) -> float:
+        return float(np.log(np.mean(np.exp(np.minimum(self._signs[side], 600.0)))))

@@ -1,0 +1,122 @@
+"""Sequential experiments: which blocks are made, and what they decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pinchbench.experiment.sequential import Block, Design, Sequential, Verdict
+
+TASKS = tuple(f"task_{number:02}" for number in range(20))
+DESIGN = Design(variants=("base", "other"), tasks=TASKS, runs=3, seed=1)
+ALIKE = {"base": 0.6, "other": 0.6}
+
+
+def play(sequential: Sequential, chances: dict[str, float], *, seed: int = 0) -> Sequential:
+    """Make every block, with 0 or 1 for each variant, until the experiment is over."""
+    source, made = np.random.default_rng(seed), 0
+    while not sequential.is_over:
+        block = sequential.planned[made]
+        made += 1
+        for name, chance in chances.items():
+            if sequential.is_compared(name):
+                sequential.settle(name, block.key, float(source.random() < chance))
+    return sequential
+
+
+def verdicts(sequential: Sequential) -> dict[str, Verdict]:
+    return {one.variant: one.verdict for one in sequential.comparisons}
+
+
+def first_repetition(sequential: Sequential) -> tuple[Block, ...]:
+    return tuple(block for block in sequential.planned if block.key.repetition == 1)
+
+
+def test_the_first_repetition_makes_every_task_once_in_an_order_of_the_seed() -> None:
+    blocks = Sequential(DESIGN).planned
+    assert sorted(block.key.task_id for block in blocks) == list(TASKS)
+    assert {(block.key.repetition, block.weight) for block in blocks} == {(1, 1.0)}
+    assert Sequential(DESIGN).planned == blocks
+    assert Sequential(replace(DESIGN, seed=2)).planned != blocks
+
+
+@pytest.mark.parametrize(("chance", "verdict"), [(1.0, Verdict.BETTER), (0.0, Verdict.WORSE)])
+def test_a_clear_difference_is_decided_before_the_plan_is_complete(chance: float, verdict: Verdict) -> None:
+    sequential = play(Sequential(DESIGN), {"base": 0.5, "other": chance})
+    [comparison] = sequential.comparisons
+    assert comparison.verdict is verdict
+    assert comparison.e_value >= comparison.decided_at
+    assert comparison.blocks < len(TASKS) * DESIGN.runs
+
+
+def test_what_is_decided_does_not_depend_on_which_trial_ends_first() -> None:
+    scores = np.random.default_rng(3).random((2, len(TASKS)))
+    straight, turned = Sequential(DESIGN), Sequential(DESIGN)
+    settled = [
+        (name, block.key, float(scores[side, place]))
+        for place, block in enumerate(first_repetition(straight))
+        for side, name in enumerate(DESIGN.variants)
+    ]
+    for one in settled:
+        straight.settle(*one)
+    for one in reversed(settled):
+        turned.settle(*one)
+    assert turned.comparisons == straight.comparisons
+    assert turned.planned == straight.planned
+
+
+def test_tasks_that_agree_are_repeated_less_often_and_weigh_more() -> None:
+    sequential = Sequential(DESIGN)
+    differing = set(TASKS[:4])
+    for number, block in enumerate(sequential.planned):
+        sequential.settle("base", block.key, 0.5)
+        other = 0.5 if block.key.task_id not in differing else 0.5 + 0.5 * (-1) ** number
+        sequential.settle("other", block.key, other)
+    second = [block for block in sequential.planned if block.key.repetition == 2]
+    assert len(second) == 4 + 8
+    assert differing <= {block.key.task_id for block in second}
+    # the weights make up for it: they sum to that of so many tasks of equal weight
+    assert sum(block.weight for block in second) == pytest.approx(len(second))
+    assert len({block.weight for block in second}) == 2
+    assert {block.bound for block in second} == {max(block.weight for block in second)}
+
+
+def test_a_block_without_a_score_is_excluded() -> None:
+    sequential = Sequential(DESIGN)
+    for number, block in enumerate(first_repetition(sequential)):
+        sequential.settle("base", block.key, 0.5)
+        sequential.settle("other", block.key, None if number < 5 else 0.5)
+    assert [one.blocks for one in sequential.comparisons] == [len(TASKS) - 5]
+
+
+def test_variants_that_are_always_alike_are_equal_within_a_margin_and_undecidable_without() -> None:
+    alike = {"base": 1.0, "other": 1.0}
+    assert verdicts(play(Sequential(replace(DESIGN, runs=10)), alike)) == {"other": Verdict.UNDECIDABLE}
+    assert verdicts(play(Sequential(replace(DESIGN, runs=10, margin=0.1)), alike)) == {"other": Verdict.EQUAL}
+
+
+def test_a_variant_that_is_decided_makes_no_further_blocks_while_the_others_go_on() -> None:
+    design = replace(DESIGN, variants=("base", "bad", "alike"), runs=6)
+    sequential = play(Sequential(design), {"base": 0.9, "bad": 0.0, "alike": 0.9})
+    bad, alike = sequential.comparisons
+    assert bad.verdict is Verdict.WORSE
+    assert bad.blocks < alike.blocks
+
+
+def test_a_variant_whose_run_ends_early_is_stopped_and_without_the_baseline_all_are() -> None:
+    design = replace(DESIGN, variants=("base", "one", "two"))
+    sequential = Sequential(design)
+    sequential.leave("one")
+    assert verdicts(sequential) == {"one": Verdict.STOPPED, "two": Verdict.OPEN}
+    sequential.leave("base")
+    assert (verdicts(sequential)["two"], sequential.is_over) == (Verdict.STOPPED, True)
+
+
+def test_identical_variants_are_seldom_told_apart_although_repetitions_depend_on_the_scores() -> None:
+    wrong = sum(
+        any(one.verdict is not Verdict.UNDECIDABLE for one in play(Sequential(design), ALIKE, seed=seed).comparisons)
+        for seed, design in ((seed, replace(DESIGN, seed=seed)) for seed in range(60))
+    )
+    assert wrong <= 3
