@@ -123,9 +123,10 @@ def baseline_of(runs: Sequence[PastRun], stability: Stability) -> Baseline:
 
 def _none_stable(tasks: Mapping[str, BaselineTask], stability: Stability) -> str:
     few = sum(len(task.scores) < stability.min_trials for task in tasks.values())
+    vary = len(tasks) - few
     return (
         f"No task is stable enough for a baseline: {few} of {len(tasks)} have fewer than {stability.min_trials} trials"
-        f" with a score, the scores of the others vary by more than {stability.max_spread:g}."
+        f" with a score, and the scores of {vary} vary by more than {stability.max_spread:g}."
     )
 
 

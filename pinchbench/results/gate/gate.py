@@ -12,7 +12,7 @@ from pinchbench.results.compare.comparison import Unpaired, pair_tasks, unlike_s
 from pinchbench.results.compare.paired_test import Pair
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.compare.verdict import told, told_p
-from pinchbench.results.gate.record import BaselineVerdict, GateRecord, RuleVerdict
+from pinchbench.results.gate.record import BaselineVerdict, GateRecord, RuleVerdict, counted
 from pinchbench.results.gate.rules import Verdict
 from pinchbench.results.gate.worse import Evidence, verdict_of, weigh
 from pinchbench.results.result_json import JournalEnd
@@ -122,7 +122,7 @@ def _below(mean: float, least: float) -> str:
 
 def _sentence(verdict: Verdict, evidence: Evidence, margin: float) -> str:
     found = evidence.difference
-    count = f"{found.tasks} {'task' if found.tasks == 1 else 'tasks'}, {evidence.trials} trials"
+    count = f"{counted(found.tasks, 'task')}, {counted(evidence.trials, 'trial')}"
     facts = f"the difference is {told(found)}, {told_p(found.p)}, over {count}"
     match verdict:
         case Verdict.NOT_APPLICABLE:

@@ -67,7 +67,8 @@ def gate_lines(record: GateRecord) -> Iterator[str]:
         yield f"Gate, {rule.rule}: {rule.verdict.replace('_', ' ')}. {rule.sentence}"
     if (baseline := record.baseline) is not None:
         if baseline.quarantined:
-            yield f"Not compared: {_many(len(baseline.quarantined))} in quarantine ({', '.join(baseline.quarantined)})."
+            names = list(baseline.quarantined)
+            yield f"Not compared: {counted(len(names), 'task')} in quarantine ({', '.join(names)})."
         for why in dict.fromkeys(baseline.unpaired.values()):
             names = [name for name, reason in baseline.unpaired.items() if reason == why]
             yield f"Not compared: {', '.join(names)} ({why})."
@@ -76,8 +77,9 @@ def gate_lines(record: GateRecord) -> Iterator[str]:
         yield "The run is not complete, which decides its exit code, not the gate."
 
 
-def _many(tasks: int) -> str:
-    return "1 task" if tasks == 1 else f"{tasks} tasks"
+def counted(number: int, noun: str) -> str:
+    """Return `1 task`, `2 tasks`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _path(files: RunFiles) -> Path:
