@@ -151,7 +151,7 @@ def test_the_gate_names_its_baseline_its_margin_and_what_was_not_compared(tmp_pa
     assert "**failed**. Worse than the baseline&#58; the difference is −0&#46;800 &#40;" in summary
     assert "of <code>mock/m1</code>, margin 0.02." in summary
     assert "<summary>Not compared: 2 tasks</summary>" in summary
-    assert "in quarantine; too few repetitions: 1 with a score instead of 5" in summary
+    assert "in quarantine; too few repetitions&#58; 1 with a score instead of 5" in summary
     assert "only in this run" in summary
     assert "The run is not complete" in summary
     assert not re.search(r"<script>|\(http://|@someone|</details> ", summary)
