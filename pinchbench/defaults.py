@@ -15,6 +15,11 @@ MAX_INFRA_RETRIES = 20
 MAX_RETRY_DELAY_S = 3600.0
 MAX_SEED = 2**32 - 1
 DEFAULT_PASS_THRESHOLD = 0.8
+# Of a gate. With 40 tasks and a standard deviation of 0.2 within a task, it takes about 6 repetitions on both sides to
+# show that no more than 0.05 is lost, and about 40 for 0.02.
+DEFAULT_MARGIN = 0.05
+DEFAULT_MIN_TRIALS = 5  # a task that is passed half the time passes, or fails, five times in a row in 6 % of baselines
+DEFAULT_MAX_SPREAD = 0.5
 # Of a trial. One of the core suite uses at most 1.26 GiB, 34 tasks and 4 MiB of home (2026.9.6): the rest is for what
 # agents build and run.
 DEFAULT_MAX_MEMORY = 8.0  # GiB

@@ -45,12 +45,15 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     # what those commands do: as above
     "cli/actions": (
         "altered",
+        "baseline",
         "clean",
         "compare",
         "doctor",
         "experiment",
         "export",
         "export_columns",
+        "gate",
+        "gate_options",
         "history",
         "judge_options",
         "openclaw",

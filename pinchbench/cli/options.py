@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinchbench import defaults
+from pinchbench.cli.completing import complete_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,24 @@ NO_REPORT = option("--no-report", is_flag=True, help="Write no report.html at th
 WITH_NOTES = option("--with-notes", is_flag=True, help="Send the graders' notes to the leaderboard too, as far "
                                                        "as they are"
                     " plain prose; without it, numbers alone.")  # fmt: skip
+
+_GATE_OPTIONS = (
+    option("--fail-under", type=click.FloatRange(0, 1), metavar="X", help="Exit with 11 if the score is below X."),
+    option("--baseline", metavar="RUN|FILE", shell_complete=complete_run, help="Compare with a run, or with a file that"
+           " `baseline save` wrote, and exit with 11 if this run is worse."),
+    option("--fail-if", metavar="worse|score<X", multiple=True, help="The same as --baseline and --fail-under; may be"
+           " repeated."),
+    option("--margin", type=click.FloatRange(0, 1), default=defaults.DEFAULT_MARGIN, show_default=True, metavar="M",
+           help="The loss against the baseline that does not matter."),
+)  # fmt: skip
+
+
+def gate_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the gate's options to a command; `take_gate` reads them."""
+    for one in reversed(_GATE_OPTIONS):
+        command = one(command)
+    return command
+
 
 _JUDGE_OPTIONS = (
     option("--judge", metavar="MODEL", help="Who grades what a check can't: openai/MODEL, openrouter/MODEL,"

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from pinchbench.cli.baseline import baseline
 from pinchbench.cli.clean import clean
 from pinchbench.cli.compare import compare
 from pinchbench.cli.completion import completion
@@ -38,7 +39,7 @@ ENDLESS = 100_000  # columns: longer than any text of ours
 LINE = 96  # columns of a command's line; formatting shortens it further on a narrow terminal
 SECTIONS = {
     "Run": ("run", "experiment", "resume", "regrade", "replay"),
-    "Look at it": ("watch", "history", "report", "compare", "export", "verify", "wire"),
+    "Look at it": ("watch", "history", "report", "compare", "baseline", "export", "verify", "wire"),
     "Public leaderboard": ("register", "upload"),
     "Tasks and set-up": ("tasks", "openclaw", "doctor", "clean", "completion"),
 }
@@ -55,6 +56,7 @@ EXIT_CODES = {
     "8": "the budget is used up",
     "9": "`register`, `upload`: the leaderboard can't be reached, or does not take the run",
     "10": "the files of a run are not what the runner wrote; `verify` names them",
+    "11": "the gate (`--fail-under`, `--baseline`) failed: the score is too low, or the run is worse than its baseline",
     "130": "Ctrl-C (129 SIGHUP, 143 SIGTERM); what had finished is in the result",
 }
 FIRST_STEPS = {
@@ -179,6 +181,7 @@ for _command in (
     export,
     doctor,
     compare,
+    baseline,
     watch,
     wire,
     report,

@@ -9,12 +9,13 @@ import click
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_openclaw, complete_run, complete_tasks
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, judge_options, option
-from pinchbench.cli.sections import JUDGE, SectionedCommand
+from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, gate_options, judge_options, option
+from pinchbench.cli.sections import GATE, JUDGE, SectionedCommand
 
 SECTIONS = {
     "What is graded": ("--suite", "--only-ungraded", "--tasks-dir"),
     "Judging": JUDGE,
+    "Gate": GATE,
     "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
 }
 
@@ -41,6 +42,7 @@ SECTIONS = {
     shell_complete=complete_openclaw,
     help="Which OpenClaw, for a judge that is an OpenClaw agent.",
 )
+@gate_options
 @NO_REPORT
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
 @performs("regrade.regrade_run")

@@ -9,8 +9,8 @@ import click
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, option
-from pinchbench.cli.sections import JUDGE, LIMITS, MODEL, SectionedCommand
+from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, gate_options, option
+from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +70,7 @@ def _resume_settings(command: Callable[..., None]) -> Callable[..., None]:
 SECTIONS = {
     "What is left of the run": ("--accept-changes", "--take-over", "--concurrency", *MODEL, "--tasks-dir"),
     "Judging": JUDGE,
+    "Gate": GATE,
     "Limits": LIMITS,
     "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
 }
@@ -86,6 +87,7 @@ SECTIONS = {
 @_resume_settings
 @option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
+@gate_options
 @NO_REPORT
 @option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
 @performs("resume.resume_run")

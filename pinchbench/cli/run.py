@@ -19,14 +19,16 @@ from pinchbench.cli.options import (
     TASKS_DIR,
     WIRE_RETRIES,
     WITH_NOTES,
+    gate_options,
     judge_options,
     option,
 )
-from pinchbench.cli.sections import JUDGE, LIMITS, MODEL, SectionedCommand
+from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
 
 SECTIONS = {
     "What is run": (*MODEL, "--suite", "--tasks-dir", "--runs", "--concurrency", "--seed", "--skip-broken"),
     "Judging": (*JUDGE, "--pass-threshold"),
+    "Gate": GATE,
     "Limits": LIMITS,
     "What agents can reach": ("--isolation", "--sandbox", "--network", "--sandbox-allow"),
     "Limits of a trial": ("--max-memory", "--max-processes", "--max-disk"),
@@ -104,6 +106,7 @@ SECTIONS = {
 @NO_WIRE
 @MAX_REQUESTS
 @WIRE_RETRIES
+@gate_options
 @NO_REPORT
 @WITH_NOTES
 @option("--no-upload", is_flag=True, help="Never offer the result to the public leaderboard.")

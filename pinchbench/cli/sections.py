@@ -18,6 +18,7 @@ JUDGE = (
     "--judge-concurrency",
     "--no-judge-cache",
 )
+GATE = ("--fail-under", "--baseline", "--fail-if", "--margin")
 MODEL = (
     "--model",
     "--thinking",

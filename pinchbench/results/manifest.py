@@ -80,15 +80,15 @@ def read_facts(path: Path) -> RunFacts:
     try:
         return msgspec.json.decode(data, type=RunFacts)
     except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
-        what = f"{_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
+        what = f"{json_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
         raise ResultsError(
             f"{path}{what}. This file is written once, when a run begins, and describes the run: put back a copy of it,"
             f" or remove the run with `pinchbench-async clean {path.parent}`."
         ) from error
 
 
-def _place(data: bytes, said: str) -> str:
-    """Return the line at which the decoder failed; empty if its message names a key."""
+def json_place(data: bytes, said: str) -> str:
+    """Return `:` and the line at which msgspec's decoder failed with this message; empty if it names a key."""
     if "truncated" in said:
         before = data.rstrip()
     elif at := re.search(r"\(byte (\d+)\)", said):

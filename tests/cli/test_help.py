@@ -10,7 +10,7 @@ import pytest
 
 from pinchbench import errors
 from pinchbench.cli import cli
-from pinchbench.cli.actions.running import INCOMPLETE, STOPPED
+from pinchbench.cli.actions.running import GATES, INCOMPLETE, STOPPED
 from pinchbench.cli.program import EXIT_CODES, SECTIONS
 from pinchbench.cli.sections import REST, SectionedCommand
 
@@ -88,7 +88,7 @@ def test_every_exit_code_of_the_program_is_in_the_help() -> None:
     told = set(map(int, EXIT_CODES))
     classes = {one.exit_code for one in vars(errors).values() if isinstance(one, type) and hasattr(one, "exit_code")}
 
-    assert told == {0, 130, INCOMPLETE, *STOPPED.values(), *classes}
+    assert told == {0, 130, INCOMPLETE, *STOPPED.values(), *GATES.values(), *classes}
 
 
 @pytest.mark.parametrize("name", ["run", "resume", "regrade"])

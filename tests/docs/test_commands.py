@@ -20,6 +20,7 @@ from fakes import fake_openclaw
 from leaderboard_runs import planned
 from past_runs import Made, write_run
 from pinchbench.cli import main
+from pinchbench.defaults import DEFAULT_MIN_TRIALS
 from pinchbench.results.evidence import Evidence
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.wire.exchange import Chunk, Exchange
@@ -124,7 +125,9 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
             monkeypatch.setenv(f"PINCHBENCH_{name}", value)
         for name in ("MY_KEY", "JUDGE_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
             monkeypatch.setenv(name, "sk-of-a-test")
-        finished = write_run(tmp_path / "results", planned(load_suite(bundled_tasks_dir()).suite, Made(score=0.75)))
+        # as many repetitions as a baseline needs
+        made = (Made(score=0.75),) * DEFAULT_MIN_TRIALS
+        finished = write_run(tmp_path / "results", planned(load_suite(bundled_tasks_dir()).suite, *made))
         _record(finished.folder, "task_05_outage_brief")
         prices = ["--price-in", "1", "--price-out", "1"]
         limited = ["--base-url", judge.base_url, *prices, "--runs", "2", "--max-tokens", "100"]

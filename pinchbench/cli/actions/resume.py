@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.actions.running import carry_out, leave
 from pinchbench.cli.deferred import action
 from pinchbench.config import ResumeConfig, absolute_path
+from pinchbench.errors import ConfigError
 from pinchbench.experiment.record import find_experiment
 from pinchbench.runner.resume import resume as go_on
 
@@ -27,6 +29,7 @@ def resume_run(
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Go on with a run that was ended early, whatever ended it."""
+    gate = take_gate(options, output_dir)
     judge = take_judge(options)
     settings = {name: value for name, value in options.items() if value is not None and value is not False}
     if settings.pop("no_fail_fast", False):
@@ -37,6 +40,8 @@ def resume_run(
     if judge is not None:
         settings["judge"] = judge
     if run is not None and (experiment := find_experiment(run, absolute_path(output_dir, option="--output-dir"))):
+        if gate is not None:
+            raise ConfigError("A gate (--baseline, --fail-under, --fail-if) is for a run, not for an experiment.")
         action("experiment.go_on")(
             experiment, settings=settings, accept_changes=accept_changes, take_over=take_over, as_json=as_json
         )
@@ -44,4 +49,4 @@ def resume_run(
     config = ResumeConfig(
         run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
     )
-    leave(carry_out(partial(go_on, config), page=not no_report, offers=True), as_json=as_json)
+    leave(carry_out(partial(go_on, config), page=not no_report, offers=True), as_json=as_json, gate=gate)

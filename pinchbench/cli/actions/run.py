@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.deferred import action
 from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation, Network, Sandbox
+from pinchbench.errors import ConfigError
 
 
 def run_suite(
@@ -27,6 +29,7 @@ def run_suite(
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run a suite, or show what would be run; several models as an experiment."""
+    gate = take_gate(options, options["output_dir"])
     judge = take_judge(options)
     config = RunConfig(
         model=model[0],
@@ -42,8 +45,10 @@ def run_suite(
         wire=not no_wire,
     )
     if len(model) > 1:
+        if gate is not None:
+            raise ConfigError("A gate (--baseline, --fail-under, --fail-if) is for one --model.")
         action("experiment.run_models")(model, config, dry_run=dry_run, as_json=as_json)
     elif dry_run:
         action("run_plan.show_plan")(config, as_json=as_json)
     else:
-        action("run_benchmark.run")(config, page=not no_report, as_json=as_json)
+        action("run_benchmark.run")(config, page=not no_report, as_json=as_json, gate=gate)

@@ -10,8 +10,9 @@ from pinchbench.runner.run import run_benchmark
 
 if TYPE_CHECKING:
     from pinchbench.config import RunConfig
+    from pinchbench.results.gate.gate import Gate
 
 
-def run(config: RunConfig, *, page: bool, as_json: bool) -> None:
+def run(config: RunConfig, *, page: bool, as_json: bool, gate: Gate | None) -> None:
     """Run a benchmark and exit with the code of its result."""
-    leave(carry_out(partial(run_benchmark, config), page=page, offers=True), as_json=as_json)
+    leave(carry_out(partial(run_benchmark, config), page=page, offers=True), as_json=as_json, gate=gate)

@@ -13,11 +13,14 @@ import anyio
 import msgspec
 
 from pinchbench.cli.actions.after_run import follow_up
+from pinchbench.cli.deferred import action
 from pinchbench.cli.output import print_result
+from pinchbench.errors import ResultsError
 from pinchbench.model import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.live import LiveView, can_draw
 from pinchbench.report.terminal.summary import print_summary
+from pinchbench.results.gate.rules import Verdict
 from pinchbench.results.paths import RunFiles
 
 if TYPE_CHECKING:
@@ -26,8 +29,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pinchbench.results.finished_run import Result
+    from pinchbench.results.gate.gate import Gate
 
 INCOMPLETE = 5  # some trials failed for infrastructure reasons
+GATES = {Verdict.FAILED: 11, Verdict.NOT_APPLICABLE: ResultsError.exit_code}
 STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
 
 
@@ -62,12 +67,15 @@ def _how_to_go_on(result: Result) -> str:
     return f"{left}; go on with: pinchbench-async resume {where}"
 
 
-def leave(result: Result, *, as_json: bool) -> None:
-    """Print the result and exit with the matching code."""
+def leave(result: Result, *, as_json: bool, gate: Gate | None = None) -> None:
+    """Print the result, apply the gate, and exit with the matching code: the gate's only if the run is complete."""
     print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
+    verdict = None if gate is None else action("gate.apply_gate")(gate, result)
     if result.stop is not None:
         sys.exit(STOPPED[result.stop])
     if not result.complete:
         sys.exit(INCOMPLETE)
+    if verdict in GATES:
+        sys.exit(GATES[verdict])

@@ -9,17 +9,19 @@ from pinchbench.model import Usage
 from pinchbench.report.caused_by_agent import caused_by_agent_told
 from pinchbench.report.export.rows import State, trial_rows
 from pinchbench.report.text import amount, duration, many, plain, score_below
+from pinchbench.results.gate.record import read_gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pinchbench.report.export.rows import Row
     from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.gate.record import GateRecord
     from pinchbench.results.result_json import Aggregate, JudgeTotals
     from pinchbench.results.statistics import Estimate
 
 MAX_BYTES = 1024 * 1024  # of a step's summary: GitHub drops a longer one entirely
-LIST_BYTES = 240 * 1024  # of each list; there are four
+LIST_BYTES = 160 * 1024  # of each list; there are six
 MAX_NAME = 120  # characters
 MAX_NOTE = 240
 # whatever Markdown or GitHub's extensions could interpret as markup
@@ -37,6 +39,8 @@ def github_lines(run: PastRun) -> Iterator[str]:
     rows = list(trial_rows(run))
     yield f"## PinchBench: {_code(run.model)}\n\n"
     yield from _headline(run, totals, rows)
+    if (gate := read_gate(run)) is not None:
+        yield from _gate(gate)
     yield "\n"
     yield from _listed(_categories(totals, rows), rest="more categories")
     failed = sorted((row for row in rows if row["passed"] is False), key=lambda row: (row["score"], row["task_id"]))
@@ -81,6 +85,25 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
         yield f"\n> It was stopped early: {_code(totals.stopped, width=MAX_NOTE)}\n"
     elif totals.interrupted:
         yield f"\n> It was interrupted by {_code(totals.interrupted)}.\n"
+
+
+def _gate(gate: GateRecord) -> Iterator[str]:
+    yield f"\n### Gate: {gate.verdict.replace('_', ' ')}\n\n"
+    for rule in gate.rules:
+        yield f"- {_code(rule.rule)}: **{rule.verdict.replace('_', ' ')}**. {rule.sentence.translate(_MARKS)}\n"
+    if (baseline := gate.baseline) is not None:
+        yield f"- Baseline {_code(baseline.name)} of {_code(baseline.model)}, margin {baseline.margin:g}.\n"
+        excluded = [(name, f"in quarantine; {why}") for name, why in baseline.quarantined.items()]
+        excluded += baseline.unpaired.items()
+        yield from (f"- {_code(warning, width=MAX_NOTE)}\n" for warning in baseline.warnings)
+        if excluded:
+            yield f"\n<details><summary>Not compared: {many(len(excluded), 'task')}</summary>\n\n"
+            yield "| task | reason |\n| --- | --- |\n"
+            rows = (f"| {_code(name)} | {_code(why, width=MAX_NOTE)} |\n" for name, why in excluded)
+            yield from _listed(rows, rest="more tasks")
+            yield "\n</details>\n"
+    if not gate.is_complete:
+        yield "\n> The run is not complete, which decides its exit code, not the gate.\n"
 
 
 def _judge_cost(judge: JudgeTotals | None) -> str:

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 
 from pinchbench.report.export.rows import State, moment, state_of, ungraded_of
 from pinchbench.report.text import exact_price, many, plain, plain_lines, score_below
+from pinchbench.results.gate.record import gate_lines, read_gate
+from pinchbench.results.gate.rules import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pinchbench.model import Outcome, TrialKey
     from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.gate.record import GateRecord
 
 NO_CATEGORY = "none"
+GATE_SUITE = "gate"
+GATE_KINDS = {Verdict.FAILED: "failure", Verdict.NOT_APPLICABLE: "error"}  # the others pass
 MAX_MESSAGE = 300  # characters of an attribute that test lists show in full
 # in addition to the control characters, what XML 1.0 can't contain even as a reference
 _ILLEGAL = re.compile("[\ufffe\uffff\ud800-\udfff]")
@@ -29,18 +34,21 @@ def junit_lines(run: PastRun) -> Iterator[str]:
 
     A score below the pass threshold is a failure; an infrastructure failure is an error; a trial without a score, or
     that was not run (yet), is skipped, with the reason. `time` is the agent's own, in seconds. The transcript's path is
-    relative to the output folder.
+    relative to the output folder. The gate, if one was applied, is a suite of its own, with a case for each rule.
     """
     suites: dict[str, list[TrialKey]] = {}
     for key in run.facts.keys:
         task = run.facts.tasks.get(key.task_id)
         suites.setdefault(task.category if task else NO_CATEGORY, []).append(key)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    fields = {"name": f"{run.model} {run.facts.run_id}", **_counts(run, run.facts.keys)}
+    gate = read_gate(run)
+    fields = {"name": f"{run.model} {run.facts.run_id}", **_with_gate(_counts(run, run.facts.keys), gate)}
     del fields["skipped"]  # the schema allows it only for suites
     yield f"<testsuites{_attributes(fields)}>\n"
     for category, keys in suites.items():
         yield from _suite(run, category, keys)
+    if gate is not None:
+        yield from _gate_suite(run, gate)
     yield "</testsuites>\n"
 
 
@@ -87,6 +95,25 @@ def kind_of(run: PastRun, key: TrialKey) -> str:
             return "error"
         case State.INTERRUPTED | State.PREREQUISITE_MISSING | State.NOT_RUN | State.UNGRADED:
             return "skipped"
+
+
+def _with_gate(counts: Fields, gate: GateRecord | None) -> Fields:
+    """Add the gate's cases to the counts of the trials'."""
+    kinds = Counter(GATE_KINDS.get(rule.verdict, "passed") for rule in gate.rules) if gate is not None else Counter()
+    more = {"tests": kinds.total(), "failures": kinds["failure"], "errors": kinds["error"]}
+    return counts | {name: str(int(counts[name]) + number) for name, number in more.items()}
+
+
+def _gate_suite(run: PastRun, gate: GateRecord) -> Iterator[str]:
+    counts = _with_gate({"tests": "0", "failures": "0", "errors": "0", "skipped": "0", "time": "0.000"}, gate)
+    yield f"  <testsuite{_attributes({'name': GATE_SUITE, 'package': run.model, **counts})}>\n"
+    for rule in gate.rules:
+        yield f"    <testcase{_attributes({'name': f'gate {rule.rule}', 'classname': GATE_SUITE, 'time': '0.000'})}>\n"
+        if kind := GATE_KINDS.get(rule.verdict):
+            fields = {"message": plain(rule.sentence, width=MAX_MESSAGE), "type": rule.verdict.value}
+            yield f"      <{kind}{_attributes(fields)}>{_text(rule.sentence)}</{kind}>\n"
+        yield f"      <system-out>{_text(chr(10).join(gate_lines(gate)))}</system-out>\n    </testcase>\n"
+    yield "  </testsuite>\n"
 
 
 def _case(run: PastRun, category: str, key: TrialKey) -> Iterator[str]:

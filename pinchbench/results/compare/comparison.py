@@ -112,7 +112,7 @@ class Comparison:
 def compare(sides: Sequence[Sample], *, seed: int = SEED) -> tuple[Comparison, ...]:
     """Compare each further side with the first. The same sides and seed give the same result."""
     a, *others = sides
-    paired = [_pair(a, b) for b in others]
+    paired = [pair_tasks(a, b) for b in others]
     differences = [difference_of(_scores(tasks), seed=seed) for tasks, _ in paired]
     adjusted = holm([one.p for one in differences])
     return tuple(
@@ -144,7 +144,7 @@ def _comparison(
         categories=tuple(_category(name, tasks, a.threshold, seed) for name in names),
         tasks=tuple(sorted(tasks, key=lambda task: (-abs(task.difference), task.task_id))),
         unpaired=unpaired,
-        unlike=_unlike(a, b),
+        unlike=unlike_settings(a, b),
         threshold=a.threshold,
     )
 
@@ -160,7 +160,8 @@ def verdict_of(difference: Difference, p: float | None) -> Conclusion:
     return Conclusion.B_BETTER if difference.mean > 0 else Conclusion.A_BETTER
 
 
-def _pair(a: Sample, b: Sample) -> tuple[list[PairedTask], dict[str, Unpaired]]:
+def pair_tasks(a: Sample, b: Sample) -> tuple[list[PairedTask], dict[str, Unpaired]]:
+    """Return the tasks that have scores on both sides in the same version, and why the others are excluded."""
     paired: list[PairedTask] = []
     unpaired: dict[str, Unpaired] = {}
     needed_score = a.threshold - ROUNDING
@@ -224,7 +225,7 @@ def _category(name: str, tasks: Iterable[PairedTask], threshold: float, seed: in
     )
 
 
-def _unlike(a: Sample, b: Sample) -> tuple[DifferingSetting, ...]:
+def unlike_settings(a: Sample, b: Sample) -> tuple[DifferingSetting, ...]:
     """Return the settings that differ, except those that one side does not know, as in runs of earlier releases."""
     return tuple(
         DifferingSetting(setting=name, a=a.settings[name], b=b.settings[name])

@@ -152,14 +152,14 @@ def needed(pairs: Sequence[Pair]) -> RequiredSamples:
     differences = [pair.difference for pair in pairs]
     mean, tasks = _mean(differences), len(pairs)
     repetitions = 2 * tasks / fsum(1 / len(side) for pair in pairs for side in (pair.a, pair.b))
-    within_a, within_b = _pooled([pair.a for pair in pairs]), _pooled([pair.b for pair in pairs])
+    within_a, within_b = pooled_variance([pair.a for pair in pairs]), pooled_variance([pair.b for pair in pairs])
     enough = None
     if within_a is not None and within_b is not None and tasks >= FEWEST_TASKS:
         # a task with one trial gives no variance: it is assumed to be that of the others
         part = fsum(within_a / len(pair.a) + within_b / len(pair.b) for pair in pairs) / tasks
         between = max(0.0, _variance(differences) - part)
         # the part of the interval that allows for tasks unlike those seen, which repetitions don't reduce
-        unseen = _most_unseen(differences, tasks) / student_t(tasks - 1)
+        unseen = most_unseen(differences, tasks) / student_t(tasks - 1)
         allowed = tasks * ((mean / _told_errors(tasks)) ** 2 - unseen**2) - between
         enough = max(1, ceil((within_a + within_b) / allowed - ROUNDING)) if allowed > 0 else None
     return RequiredSamples(
@@ -189,10 +189,11 @@ def _half_width(differences: Sequence[float], tasks: int = 0) -> float:
     """
     tasks = tasks or len(differences)
     square = student_t(tasks - 1) ** 2 * _variance(differences) / tasks
-    return sqrt(square + _most_unseen(differences, tasks) ** 2)
+    return sqrt(square + most_unseen(differences, tasks) ** 2)
 
 
-def _most_unseen(differences: Sequence[float], tasks: int) -> float:
+def most_unseen(differences: Sequence[float], tasks: int) -> float:
+    """Return what an interval of so many differences like these, two or more, must allow for others, unlike these."""
     # either most differences are 0, or all are the same and not 0
     return max(_unseen(differences, tasks, centre) for centre in (0.0, median(differences)))
 
@@ -314,7 +315,7 @@ def _tasks_needed(differences: Sequence[float]) -> int | None:
     return numbers[place] if place < len(numbers) else None
 
 
-def _pooled(tasks: Sequence[Sequence[float]]) -> float | None:
+def pooled_variance(tasks: Sequence[Sequence[float]]) -> float | None:
     """Return the variance of a trial within its task, pooled over the repeated tasks; None if there are none."""
     repeated = [scores for scores in tasks if len(scores) > 1]
     freedom = sum(len(scores) - 1 for scores in repeated)

@@ -143,7 +143,7 @@ def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Sample, ...]:
     sides = []
     owner: dict[Path, str] = {}
     for name in names:
-        side, folders = _find(name, output_dir)
+        side, folders = find_side(name, output_dir)
         for folder in folders:
             if folder in owner:
                 raise ConfigError(
@@ -155,7 +155,11 @@ def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Sample, ...]:
     return _labelled(sides)
 
 
-def _find(name: str, output_dir: Path) -> tuple[Sample, list[Path]]:
+def find_side(name: str, output_dir: Path) -> tuple[Sample, list[Path]]:
+    """Find and read the run or model that a name means, and return the folders of its runs too. Blocks.
+
+    Raises ResultsError if it is neither a run nor a model in `output_dir`, or can't be read.
+    """
     try:
         files = find_run(name, output_dir)
     except ResultsError as error:
@@ -195,7 +199,7 @@ def _model_side(model: str, found: Sequence[RunFiles], damaged: Mapping[RunFiles
             left_aside.append(f"{files.name} was not taken: it was resumed with another model.")
         elif not _is_complete(run):
             left_aside.append(f"{files.name} was not taken: it is not complete.")
-        elif taken and (unlike := _unlike(taken[0], run)):
+        elif taken and (unlike := unlike_runs(taken[0], run)):
             left_aside.append(f"{files.name} was not taken: {unlike}.")
         else:
             taken.append(run)
@@ -212,7 +216,7 @@ def _is_complete(run: PastRun) -> bool:
     return ended >= set(run.facts.keys)
 
 
-def _unlike(newest: PastRun, run: PastRun) -> str:
+def unlike_runs(newest: PastRun, run: PastRun) -> str:
     """Describe how a run's settings differ from the newest one's; other tasks are no difference, as they are paired."""
     mine, theirs = settings_of(newest), settings_of(run)
     return ", ".join(

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model import GradingType, Reason, Ungraded
 from pinchbench.report.export.github import MAX_BYTES, _code, github_lines
+from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
+from pinchbench.results.gate.gate import Gate
+from pinchbench.results.gate.record import write_gate
+from pinchbench.results.gate.rules import Rules
+from pinchbench.results.gate.stability import Stability
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,3 +131,27 @@ def test_a_summary_is_never_longer_than_github_takes(tmp_path: Path) -> None:
     assert "more trials; all are in the results" in text
     assert "more categories; all are in the results" in text
     assert text.count("<details>") == text.count("</details>") == 1
+
+
+def test_the_gate_names_its_baseline_its_margin_and_what_was_not_compared(tmp_path: Path) -> None:
+    steady = {f"task_{number}": (Made(score=0.9),) * 5 for number in range(8)}
+    before = read_run(write_run(tmp_path, PlannedRun(trials={**steady, "flaky": (Made(score=1.0),)})))
+    trials = {task: (Made(score=0.1),) for task in (*steady, "flaky", "new")}
+    run = read_run(write_run(tmp_path, PlannedRun(trials=trials, run_id="20260103-030000-0002")))
+    gate = Gate(
+        rules=Rules(least_score=0.5, has_baseline=True, margin=0.02),
+        name=HOSTILE,
+        baseline=side_of([before]),
+        stability=Stability(),
+    )
+    write_gate(run.files, gate.judge(run, is_complete=False))
+    summary = "".join(github_lines(run))
+
+    assert "### Gate: failed\n\n- <code>score&#60;0&#46;5</code>: **failed**. The score 0&#46;100 is below" in summary
+    assert "**failed**. Worse than the baseline&#58; the difference is −0&#46;800 &#40;" in summary
+    assert "of <code>mock/m1</code>, margin 0.02." in summary
+    assert "<summary>Not compared: 2 tasks</summary>" in summary
+    assert "in quarantine; too few repetitions&#58; 1 with a score instead of 5" in summary
+    assert "only in this run" in summary
+    assert "The run is not complete" in summary
+    assert not re.search(r"<script>|\(http://|@someone|</details> ", summary)

@@ -1,0 +1,36 @@
+"""Prepare a gate before a run, and apply it when the run has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinchbench.cli.output import say
+from pinchbench.config import absolute_path
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.gate.baseline import find_baseline
+from pinchbench.results.gate.gate import Gate
+from pinchbench.results.gate.record import gate_lines, write_gate
+from pinchbench.results.paths import RunFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.results.finished_run import Result
+    from pinchbench.results.gate.rules import Rules, Verdict
+
+
+def prepare_gate(rules: Rules, baseline: str | None, output_dir: Path) -> Gate:
+    """Read the baseline, if there is one. Blocks. Raises ResultsError."""
+    if baseline is None:
+        return Gate(rules=rules)
+    side, stability = find_baseline(baseline, absolute_path(output_dir, option="--output-dir"))
+    return Gate(rules=rules, name=baseline, baseline=side, stability=stability)
+
+
+def apply_gate(gate: Gate, result: Result) -> Verdict:
+    """Apply a gate to a run, keep its verdict in the run's folder and say it on stderr. Blocks. Raises ResultsError."""
+    files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
+    record = gate.judge(read_run(files), is_complete=result.complete)
+    write_gate(files, record)
+    say("\n".join(gate_lines(record)))
+    return record.verdict

@@ -1,0 +1,1 @@
+"""Deciding whether a run is good enough: minimum scores and baselines."""

@@ -1,0 +1,206 @@
+"""Test whether scores are worse than a baseline's on the same tasks (pure)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from math import fsum, sqrt
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pinchbench.defaults import MAX_RUNS
+from pinchbench.results.compare.paired_test import (
+    ALPHA,
+    DRAWS,
+    FEWEST_DEALS,
+    FLIPS,
+    FLIPS_AT_ONCE,
+    POWER,
+    Difference,
+    Pair,
+    most_unseen,
+    pooled_variance,
+)
+from pinchbench.results.gate.rules import Verdict
+from pinchbench.results.statistics import ROUNDING, SEED, Z, student_t
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.results.gate.stability import Stability
+
+Z_ONE_SIDED = NormalDist().inv_cdf(1 - ALPHA)
+Z_POWER = NormalDist().inv_cdf(POWER)
+ENOUGH_FREEDOM = 5  # degrees, from which on the repetitions of a run tell its variance
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What the scores say about a run B and its baseline A.
+
+    Attributes:
+        difference: the mean of B - A over the stable tasks, each with the same weight; its 95 % interval, None if one
+            trial leaves the variance unknown; and the p of a one-sided test of B being worse.
+        trials: of B, on those tasks.
+        repetitions: of each task in B, on average.
+        needed: the repetitions of each task in B that would tell with a power of 80 %, if the true difference is the
+            observed one; None if even `MAX_RUNS` would not, or nothing is known about the variance.
+        needed_of_baseline: whether the baseline needs as many, too.
+    """
+
+    difference: Difference = field(default_factory=Difference)
+    trials: int = 0
+    repetitions: int = 0
+    needed: int | None = None
+    needed_of_baseline: bool = False
+
+
+def verdict_of(difference: Difference, *, margin: float) -> Verdict:
+    """Decide by the evidence.
+
+    PASSED if the interval excludes a loss of more than `margin`; FAILED if it does not and the test says that B is
+    worse. So runs that do not differ fail in at most 5 % of cases, whatever the margin, and a real loss that is shown
+    to be smaller than the margin does not fail.
+    """
+    if difference.mean is None:
+        return Verdict.NOT_APPLICABLE
+    if difference.low is not None and difference.low >= -margin - ROUNDING:
+        return Verdict.PASSED
+    if difference.p is not None and difference.p <= ALPHA and difference.mean < 0:
+        return Verdict.FAILED
+    return Verdict.CANNOT_TELL
+
+
+def weigh(
+    pairs: Sequence[Pair], *, stability: Stability | None, margin: float, seed: int = SEED, deals: int = FLIPS
+) -> Evidence:
+    """Weigh the evidence of tasks with scores on both sides, A being the baseline; tasks that are not stable as well.
+
+    The tasks are fixed: both runs have the same ones, and the question is whether these came out worse. So only the
+    repetitions are random, unlike in `compare`, which is about all tasks like these.
+
+    The test deals the trials of each task to the two sides anew. It is exact whatever the scores and the numbers of
+    repetitions. Stable tasks are those with equal scores *in the baseline*: some of them by luck, and the next run of
+    the same model scores lower there. So each deal decides anew which tasks are stable, by the same rule; a task that
+    is not stable as observed counts only in this way.
+    """
+    stable = [pair for pair in pairs if stability is None or stability.quarantine(pair.a) is None]
+    if not stable:
+        return Evidence()
+    mean = fsum(pair.difference for pair in stable) / len(stable)
+    trials = sum(len(pair.b) for pair in stable)
+    p = _dealing_test(pairs, stable, stability, seed, deals)
+    evidence = Evidence(
+        difference=Difference(mean=mean, p=p, tasks=len(stable)),
+        trials=trials,
+        repetitions=max(1, round(trials / len(stable))),
+    )
+    noise = _Noise.of(stable)
+    if noise is None:
+        return evidence
+    half = noise.half_width()
+    difference = replace(evidence.difference, low=max(-1.0, mean - half), high=min(1.0, mean + half))
+    needed, of_both = _needed(noise, mean, margin, now=evidence.repetitions)
+    return replace(evidence, difference=difference, needed=needed, needed_of_baseline=of_both)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Noise:
+    """How much the mean difference varies: by the variance of a trial, and by low scores that have not occurred yet.
+
+    `shares` are the means of 1/n over the tasks of A and of B, `apart` the differences of B's trials from A's means.
+    """
+
+    tasks: int
+    variance: float
+    freedom: int
+    shares: tuple[float, float]
+    apart: Sequence[float]
+    fewest: int
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair]) -> _Noise | None:
+        """Return None if nothing is known about the variance."""
+        tasks = len(pairs)
+        shares = (fsum(1 / len(pair.a) for pair in pairs) / tasks, fsum(1 / len(pair.b) for pair in pairs) / tasks)
+        freedom = sum(len(pair.b) - 1 for pair in pairs)
+        if freedom >= ENOUGH_FREEDOM or (freedom and tasks == 1):
+            # that of a baseline's stable tasks is too small, as they were chosen for it
+            of_a, of_b = pooled_variance([pair.a for pair in pairs]), pooled_variance([pair.b for pair in pairs])
+            variance = max(of_a or 0.0, of_b or 0.0)
+        elif tasks > 1:
+            # the tasks' differences vary by as much, or more if some tasks became better and others worse
+            differences = [pair.difference for pair in pairs]
+            mean, freedom = fsum(differences) / tasks, tasks - 1
+            variance = fsum((one - mean) ** 2 for one in differences) / freedom / sum(shares)
+        else:
+            return None
+        apart = [score - fsum(pair.a) / len(pair.a) for pair in pairs for score in pair.b]
+        fewest = min(sum(len(pair.a) for pair in pairs), len(apart))
+        return cls(tasks=tasks, variance=variance, freedom=freedom, shares=shares, apart=apart, fewest=fewest)
+
+    def half_width(self) -> float:
+        """Return half the width of the 95 % interval."""
+        return sqrt((student_t(self.freedom) * self._error(self.shares)) ** 2 + self._unseen(self.fewest) ** 2)
+
+    def tells(self, mean: float, margin: float, *, a: float, b: float) -> bool:
+        """Whether a verdict is to be expected with a power of 80 % at these mean 1/n of A and B."""
+        error, unseen = self._error((a, b)), self._unseen(round(self.tasks / max(a, b)))
+        is_as_good = sqrt((Z * error) ** 2 + unseen**2) + Z_POWER * error <= margin + mean
+        return is_as_good or (mean < 0 and (Z_ONE_SIDED + Z_POWER) * error <= -mean)
+
+    def _error(self, shares: tuple[float, float]) -> float:
+        return sqrt(self.variance * sum(shares) / self.tasks)
+
+    def _unseen(self, trials: int) -> float:
+        return most_unseen(self.apart, max(2, trials))
+
+
+def _needed(noise: _Noise, mean: float, margin: float, *, now: int) -> tuple[int | None, bool]:
+    """Return the repetitions of B that would tell, and whether A needs as many; None if no number does."""
+    numbers = range(now + 1, MAX_RUNS + 1)
+    a, _ = noise.shares
+
+    def of_b(repetitions: int) -> bool:
+        return noise.tells(mean, margin, a=a, b=1 / repetitions)
+
+    def of_both(repetitions: int) -> bool:
+        return noise.tells(mean, margin, a=min(a, 1 / repetitions), b=1 / repetitions)
+
+    for tells in (of_b, of_both):
+        place = bisect_left(numbers, True, key=tells)
+        if place < len(numbers):
+            return numbers[place], tells is of_both
+    return None, False
+
+
+def _dealing_test(
+    pairs: Sequence[Pair], stable: Sequence[Pair], stability: Stability | None, seed: int, deals: int
+) -> float:
+    """Return how often a random assignment of each task's trials to the sides makes B as bad as it is, or worse."""
+    seen = fsum(pair.difference for pair in stable) + ROUNDING * len(pairs)
+    # tasks with too few trials are never stable; the draws are the same for any order of the tasks
+    tasks = sorted(
+        (tuple(sorted(pair.a + pair.b)), len(pair.b))
+        for pair in pairs
+        if stability is None or len(pair.a) >= stability.min_trials
+    )
+    source = np.random.default_rng(seed)
+    deals = min(deals, max(FEWEST_DEALS, DRAWS // max(1, sum(len(set(scores)) for scores, _ in tasks))))
+    sums = np.zeros(deals)
+    for scores, of_b in tasks:
+        values, counts = np.unique(scores, return_counts=True)
+        rows = max(1, FLIPS_AT_ONCE // len(values))
+        for start in range(0, deals, rows):
+            part = sums[start : start + rows]
+            dealt = source.multivariate_hypergeometric(counts, of_b, size=len(part))
+            rest = counts - dealt
+            apart = dealt @ values / of_b - rest @ values / (len(scores) - of_b)
+            if stability is not None:
+                highest = np.where(rest > 0, values, -np.inf).max(axis=1)
+                lowest = np.where(rest > 0, values, np.inf).min(axis=1)
+                apart[highest - lowest > stability.max_spread + ROUNDING] = 0.0
+            part += apart
+    return (int((sums <= seen).sum()) + 1) / (deals + 1)
