@@ -42,7 +42,7 @@ def can_work(level: Sandbox, *, is_root: bool) -> set[str]:
         case Sandbox.NONE:
             return {one.name for one in possible}
         case Sandbox.LANDLOCK:
-            return {one.name for one in possible if one.under_landlock and not (one.only_of_users and is_root)}
+            return {one.name for one in possible if one.under_landlock}
         case Sandbox.NAMESPACES | Sandbox.AUTO:
             return set()
 
