@@ -110,6 +110,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/report_page.py
 	$(BIN)/python tests/bench/calibration.py
 	$(BIN)/python tests/bench/wire.py
+	$(BIN)/python tests/bench/deaths.py
 
 fuzz: $(VENV)/.dev
 	PINCHBENCH_FUZZ=100000 $(BIN)/pytest -n $(JOBS) tests/fuzz
