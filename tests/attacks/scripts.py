@@ -190,7 +190,7 @@ print(open("@NEIGHBOUR@/expected.txt").read())
 """)
 SHARED_MEMORY = _python("""
 import ctypes
-number = ctypes.CDLL(None).shmget(0x7781, 64, 0o1666)
+number = ctypes.CDLL(None).shmget(@SEGMENT@, 64, 0o1666)
 print("segment", number)
 """)
 MESSAGE_QUEUE = _python("""
@@ -235,12 +235,12 @@ def _limit_of_files(pid: int) -> list[str]:
     return next(line for line in lines if line.startswith("Max open files")).split()[3:5]
 
 
-def _has_segment(_: World, __: str) -> bool:
+def _has_segment(world: World, _: str) -> bool:
     """Whether the System V segment exists, which is removed then."""
     import ctypes  # noqa: PLC0415
 
     libc = ctypes.CDLL(None)
-    number = int(libc.shmget(0x7781, 0, 0))
+    number = int(libc.shmget(world.segment, 0, 0))
     return number >= 0 and int(libc.shmctl(number, 0, None)) == 0
 
 
@@ -295,13 +295,14 @@ CHANGES = (
     _plants("plant a device", "mknod @NEIGHBOUR@/@MARK@ p", lambda world: world.neighbour),
     _shares("leave a file for later trials", "echo 1 > @SHARED@"),
     Attack(name="share memory", script=SHARED_MEMORY, worked=_has_segment,
+           needs=lambda world: {"SEGMENT": world.segment},
            under_landlock="Landlock does not restrict System V memory"),
     Attack(name="share a message queue", script=MESSAGE_QUEUE, worked=_has_queue,
            needs=lambda world: {"QUEUE": world.queue}),
 )  # fmt: skip
 PROCESSES = (
     _spies("read an environment", "tr '\\0' '\\n' < /proc/@VICTIM@/environ"),
-    _spies("read all environments", "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a TOKEN"),
+    _spies("read all environments", "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a BAIT"),
     Attack(
         name="list processes",
         script="cat /proc/[0-9]*/cmdline | tr '\\0' ' '",

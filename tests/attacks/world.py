@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,11 @@ class World:
     keepers: list[subprocess.Popen[str]] = field(default_factory=list)
     terminals: dict[str, tuple[int, int]] = field(default_factory=dict)
     received: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What the names begin with that all programs share; no other world has it at the same time."""
+        return f"bait-{self.segment}"
 
     @property
     def home(self) -> Path:
@@ -124,7 +130,7 @@ class World:
 
     def shared(self, attack: str) -> Path:
         """Return a file in the folder for temporary files that all programs share."""
-        return Path("/tmp") / f"{self.root.parent.name}-{self.mark(attack).name}"
+        return Path("/tmp") / f"{self.name}-{self.mark(attack).name}"
 
     def victim(self, attack: str) -> int:
         """Return the process that this attack aims at."""
@@ -136,7 +142,8 @@ class World:
         """Start a Python program of the user, and wait until it is ready."""
         process = subprocess.Popen(
             [sys.executable if self.uid == os.getuid() else "/usr/bin/python3", "-I", "-c", program, *arguments],
-            env={"PATH": os.environ["PATH"], "TOKEN": SECRET},
+            # no name under which OpenClaw 2026.6.5 hides a value from its model
+            env={"PATH": os.environ["PATH"], "BAIT": SECRET},
             cwd=self.neighbour,
             user=self.uid if self.uid != os.getuid() else None,
             group=self.uid if self.uid != os.getuid() else None,
@@ -152,7 +159,7 @@ class World:
     def keep_key(self) -> dict[str, object]:
         """Put the secret into the user's keyring, and return what an attack knows of it."""
         add_key, keyctl = (NUMBERS[name][0 if IS_X86_64 else 1] for name in ("add_key", "keyctl"))
-        name = f"{self.root.parent.name}-key"
+        name = f"{self.name}-key"
         if not self.keepers:
             self.keepers.append(self._start(KEEP_KEY, str(add_key), str(keyctl), name, SECRET))
         return {"KEYCTL": keyctl, "UID": self.uid, "KEY": name}
@@ -160,7 +167,12 @@ class World:
     @property
     def queue(self) -> str:
         """The name of a message queue, which nothing has made yet."""
-        return f"{self.root.parent.name}-queue"
+        return f"{self.name}-queue"
+
+    @property
+    def segment(self) -> int:
+        """The key of a System V segment, which nothing has made yet."""
+        return zlib.crc32(str(self.root).encode()) >> 1
 
     def terminal(self, attack: str) -> str:
         """Return the path of a terminal of the user."""
@@ -184,7 +196,7 @@ class World:
 
     def socket_path(self, attack: str, *, abstract: bool = False) -> str:
         """Return the path of a server like those of tmux, Docker or an SSH agent."""
-        path = f"\0{self.root.parent.name}-bait" if abstract else str(self.root / "bait.sock")
+        path = f"\0{self.name}-bait" if abstract else str(self.root / "bait.sock")
         if attack not in self.servers:
             server = self.servers[attack] = socket.socket(socket.AF_UNIX)
             server.bind(path)
@@ -212,7 +224,7 @@ class World:
                 os.close(fd)
         for server in self.servers.values():
             server.close()
-        for file in Path("/tmp").glob(f"{self.root.parent.name}-attacked-*"):
+        for file in Path("/tmp").glob(f"{self.name}-attacked-*"):
             file.unlink()
 
 
