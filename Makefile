@@ -72,7 +72,7 @@ lint-async-all: $(VENV)/.dev
 
 check: $(VENV)/.dev $(VENV)/.browser
 	@$(MAKE) --no-print-directory --jobs $(JOBS) lint
-	$(BIN)/pytest -n $(WORKERS) --timeout 300 -m "not openclaw and not chaos and not played"
+	$(BIN)/pytest -n $(WORKERS) --timeout 300 -m "not openclaw and not chaos and not played and not long"
 
 e2e: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
@@ -85,7 +85,7 @@ e2e-long: $(VENV)/.dev
 attacks: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
 	$(BIN)/python tests/attacks/table.py
-	$(BIN)/pytest -n $(JOBS) -m openclaw tests/e2e/test_attacks.py
+	$(BIN)/pytest -n $(JOBS) -m "openclaw or long" tests/attacks tests/e2e/test_attacks.py
 
 test: check lint-async-all
 	$(BIN)/pytest -n $(JOBS) -m "chaos or played"
@@ -111,6 +111,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/calibration.py
 	$(BIN)/python tests/bench/sequential.py
 	$(BIN)/python tests/bench/wire.py
+	$(BIN)/python tests/bench/deaths.py
 
 fuzz: $(VENV)/.dev
 	PINCHBENCH_FUZZ=100000 $(BIN)/pytest -n $(JOBS) tests/fuzz

@@ -40,7 +40,7 @@ GRACE_S = 10.0  # OpenClaw needs about 5 s to exit after SIGTERM (measured on 20
 # When the runner has died, a clean exit is of no use and all processes must be dead within 1 s. Of this, 32 guardians
 # on two busy cores need half to scan all processes and kill their own (measured).
 ORPHAN_GRACE_S = 0.3
-SWEEP_S = 1.0  # for processes that the agent left running when it exited
+SWEEP_S = 0.5  # for processes that the agent left running when it exited: none lives for a second after it
 OUTPUT_LIMIT_BYTES = 512 * 1024 * 1024  # stdout and stderr of one process together
 START_LIMIT_S = 60.0  # a guardian starts in 20 ms, but far more slowly on a heavily swapping machine
 MARKED_LIMIT_S = 30.0  # to scan all processes of the machine repeatedly for a marker

@@ -27,7 +27,7 @@ import sys
 if __name__ == "__main__":  # an isolated Python has only the standard library on its path
     sys.path.append(os.path.abspath(f"{__file__}/../../.."))
 
-from pinchbench.sandbox import kernel
+from pinchbench.sandbox import kernel, system_calls
 from pinchbench.sandbox.forked import CANNOT_START, fork_program
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
@@ -156,6 +156,7 @@ def _run_first_process(
         forwarder = _build(plan)
         kernel.leave_keyring()
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+        system_calls.refuse_keyrings()
         kernel.drop_capabilities()
         code = _supervise(plan, program, name, report_fd, forwarder)
     except BaseException as error:  # noqa: BLE001 - a fork of the starter: nothing may return into its code

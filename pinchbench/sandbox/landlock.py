@@ -1,8 +1,9 @@
 """The file and network rules of a trial by Landlock, where namespaces are refused. Standard library only.
 
-It restricts the calling process and all that it starts, for good, and takes root's capabilities away. Paths stay those
-outside. What a kernel does not support is left out: TCP ports need ABI 4, devices ABI 5, abstract sockets and signals
-ABI 6. Never restricted are UDP, sockets in the file system, and the mode, owner and times of files.
+It restricts the calling process and all that it starts, for good, takes root's capabilities away, and refuses system
+calls that reach other processes and that Landlock does not restrict (`system_calls`). Paths stay those outside. What a
+kernel does not support is left out: TCP ports need ABI 4, devices ABI 5, abstract sockets and signals ABI 6. Never
+restricted are UDP, sockets in the file system, and the mode, owner and times of files.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import stat
 import struct
 
-from pinchbench.sandbox import kernel
+from pinchbench.sandbox import kernel, system_calls
 from pinchbench.sandbox.forked import fork_program
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
@@ -85,6 +86,7 @@ def restrict(*, readable: list[str], writable: list[str], port: int | None, is_o
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         kernel.checked(kernel.LIBC.syscall(ctypes.c_long(SYS_RESTRICT_SELF), fd, 0), "landlock_restrict_self")
         kernel.drop_capabilities()  # with them, root reads the memory and environment of all processes
+        system_calls.refuse_other_processes()
     finally:
         os.close(fd)
     return version

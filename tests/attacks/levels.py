@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pinchbench
 from attacks.scripts import ATTACKS
 from pinchbench.defaults import Network, Sandbox
+from refused_namespaces import without_namespaces
 from sandbox_programs import ENV
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ os.execv(sys.argv[3], sys.argv[3:])
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache")
 
 
-def play(level: Sandbox, trial: Trial, world: World) -> set[str]:
-    """Return the names of the attacks that worked."""
-    return {one.name for one in ATTACKS if one.worked(world, _output(level, trial, one.script_in(world)))}
+def play(level: Sandbox, trial: Trial, world: World, *, is_refused: bool = False) -> set[str]:
+    """Return the names of the attacks that worked. If it `is_refused`, there are no new namespaces for them."""
+    return {one.name for one in ATTACKS if one.worked(world, _output(level, trial, one.script_in(world), is_refused))}
 
 
 def can_work(level: Sandbox, *, is_root: bool) -> set[str]:
@@ -42,12 +43,12 @@ def can_work(level: Sandbox, *, is_root: bool) -> set[str]:
         case Sandbox.NONE:
             return {one.name for one in possible}
         case Sandbox.LANDLOCK:
-            return {one.name for one in possible if one.under_landlock and not (one.only_of_users and is_root)}
+            return {one.name for one in possible if one.under_landlock}
         case Sandbox.NAMESPACES | Sandbox.AUTO:
             return set()
 
 
-def _output(level: Sandbox, trial: Trial, script: str) -> str:
+def _output(level: Sandbox, trial: Trial, script: str, is_refused: bool) -> str:
     argv = [*SHELL, script]
     match level:
         case Sandbox.NAMESPACES | Sandbox.AUTO:
@@ -59,7 +60,8 @@ def _output(level: Sandbox, trial: Trial, script: str) -> str:
             }
             package = str(Path(pinchbench.__file__).parents[1])
             program = [str(trial.python), "-I", "-S", "-c", UNDER_LANDLOCK, package, json.dumps(folders)]
-            done = _run([*program, *argv], trial)
+            argv = [*program, *argv]
+            done = _run(without_namespaces(trial.python, argv) if is_refused else argv, trial)
         case Sandbox.NONE:
             done = _run(argv, trial)
     return done.stdout + done.stderr

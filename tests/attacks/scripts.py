@@ -5,6 +5,7 @@ The attacker knows everything: the scripts have the paths and process ids outsid
 
 from __future__ import annotations
 
+import os
 import shlex
 import socket
 import time
@@ -32,7 +33,6 @@ class Attack:
         worked: whether it did, by the world afterwards and by what the script printed.
         needs: starts what it aims at; returns more values of placeholders.
         under_landlock: why it works under Landlock, if it does.
-        only_of_users: whether Landlock prevents it for root all the same.
         needs_root: whether it can work for root only.
     """
 
@@ -41,7 +41,6 @@ class Attack:
     worked: Callable[[World, str], bool]
     needs: Callable[[World], Mapping[str, object]] = lambda _: {}
     under_landlock: str = ""
-    only_of_users: bool = False
     needs_root: bool = False
 
     def script_in(self, world: World) -> str:
@@ -105,9 +104,6 @@ def _hits(
     name: str,
     script: str,
     worked: Callable[[psutil.Process], bool],
-    *,
-    under_landlock: str = "",
-    only_of_users: bool = False,
 ) -> Attack:
     """Return an attack that changes a process."""
     return Attack(
@@ -115,8 +111,6 @@ def _hits(
         script=script,
         worked=lambda world, _: worked(world.state(name)),
         needs=lambda world: {"VICTIM": world.victim(name)},
-        under_landlock=under_landlock,
-        only_of_users=only_of_users,
     )
 
 
@@ -196,8 +190,27 @@ print(open("@NEIGHBOUR@/expected.txt").read())
 """)
 SHARED_MEMORY = _python("""
 import ctypes
-number = ctypes.CDLL(None).shmget(0x7781, 64, 0o1666)
+number = ctypes.CDLL(None).shmget(@SEGMENT@, 64, 0o1666)
 print("segment", number)
+""")
+MESSAGE_QUEUE = _python("""
+import ctypes, os
+ctypes.CDLL("librt.so.1").mq_open(b"/@QUEUE@", os.O_CREAT | os.O_RDWR, ctypes.c_uint(0o600), None)
+""")
+# A keyring can be found by its number in a user namespace too, where the user has another one.
+READ_KEY = _python("""
+import ctypes
+keyctl, link, read, process = @KEYCTL@, 8, 11, -2
+libc = ctypes.CDLL(None)
+buffer = ctypes.create_string_buffer(100)
+for line in open("/proc/keys"):
+    number = int(line.split()[0], 16)
+    if "_uid.@UID@" in line:
+        libc.syscall(keyctl, link, ctypes.c_long(number), ctypes.c_long(process))
+for line in open("/proc/keys"):
+    number = int(line.split()[0], 16)
+    if "@KEY@" in line and libc.syscall(keyctl, read, ctypes.c_long(number), buffer, ctypes.c_long(100)) > 0:
+        print(buffer.value)
 """)
 MESSAGE = 'import socket; s = socket.socket({family}, socket.{kind}); s.connect({address}); s.send(b"hello")'
 
@@ -222,13 +235,20 @@ def _limit_of_files(pid: int) -> list[str]:
     return next(line for line in lines if line.startswith("Max open files")).split()[3:5]
 
 
-def _has_segment(_: World, __: str) -> bool:
+def _has_segment(world: World, _: str) -> bool:
     """Whether the System V segment exists, which is removed then."""
     import ctypes  # noqa: PLC0415
 
     libc = ctypes.CDLL(None)
-    number = int(libc.shmget(0x7781, 0, 0))
+    number = int(libc.shmget(world.segment, 0, 0))
     return number >= 0 and int(libc.shmctl(number, 0, None)) == 0
+
+
+def _has_queue(world: World, _: str) -> bool:
+    """Whether the message queue exists, which is removed then."""
+    import ctypes  # noqa: PLC0415
+
+    return int(ctypes.CDLL("librt.so.1").mq_unlink(f"/{world.queue}".encode())) == 0
 
 
 FILE = "@NEIGHBOUR@/expected.txt"
@@ -240,13 +260,14 @@ READS = (
     _reads("read a neighbour", f"cat {FILE}"),
     _reads("read an SSH key", "cat @HOME@/.ssh/id_bait"),
     _reads("read a cloud key", "cat @HOME@/.aws/credentials"),
-    _reads("find a file", "find / -name expected.txt -path '*task_neighbour*' -exec cat {} + 2>/dev/null"),
+    _reads("find a file", "find @ROOT@/.. -name expected.txt -path '*task_neighbour*' -exec cat {} + 2>/dev/null"),
     _reads("follow a link", f"ln -s {FILE} link; cat link"),
     _reads("make a hard link", f"ln {FILE} hard; cat hard"),
     _reads("climb from the workspace", "cat ../../../../../../../../../..@NEIGHBOUR@/expected.txt"),
     _reads("go through the own root", f"cat /proc/self/root{FILE}"),
     _reads("copy a folder", "cp -r @SUITE@ copied; cat copied/task_target.md"),
     _reads("archive a folder", "tar -cf - -C @RESULTS@ . 2>/dev/null | tar -xOf -"),
+    Attack(name="read a key of the kernel", script=READ_KEY, worked=_leaked, needs=lambda world: world.keep_key()),
     _reads("look with another program", f"git diff --no-index /dev/null {FILE}"),
     _reads("mount a folder", "mkdir -p m; unshare -rm sh -c 'mount --bind @NEIGHBOUR@ m && cat m/expected.txt'"),
     _reads("mount as root", "mkdir -p m; mount --bind @NEIGHBOUR@ m && cat m/expected.txt; umount m", needs_root=True),
@@ -274,11 +295,14 @@ CHANGES = (
     _plants("plant a device", "mknod @NEIGHBOUR@/@MARK@ p", lambda world: world.neighbour),
     _shares("leave a file for later trials", "echo 1 > @SHARED@"),
     Attack(name="share memory", script=SHARED_MEMORY, worked=_has_segment,
+           needs=lambda world: {"SEGMENT": world.segment},
            under_landlock="Landlock does not restrict System V memory"),
+    Attack(name="share a message queue", script=MESSAGE_QUEUE, worked=_has_queue,
+           needs=lambda world: {"QUEUE": world.queue}),
 )  # fmt: skip
 PROCESSES = (
     _spies("read an environment", "tr '\\0' '\\n' < /proc/@VICTIM@/environ"),
-    _spies("read all environments", "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a TOKEN"),
+    _spies("read all environments", "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a BAIT"),
     Attack(
         name="list processes",
         script="cat /proc/[0-9]*/cmdline | tr '\\0' ' '",
@@ -298,11 +322,16 @@ PROCESSES = (
     _hits("end a process by its descriptor",
           _python("import os, signal; signal.pidfd_send_signal(os.pidfd_open(@VICTIM@), 9)"), _ends),
     _hits("stop a process", "kill -STOP @VICTIM@", lambda process: _soon(process, psutil.STATUS_STOPPED)),
-    _hits("slow a process down", "renice -n 19 -p @VICTIM@", lambda process: process.nice() == 19,
-          under_landlock="Landlock does not restrict priorities", only_of_users=True),
+    _hits("slow a process down", "renice -n 19 -p @VICTIM@", lambda process: process.nice() == 19),
+    _hits("slow a process's disk down", "ionice -c 3 -p @VICTIM@",
+          lambda process: process.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE),
+    _hits("schedule a process last", "chrt --idle -p 0 @VICTIM@",
+          lambda process: os.sched_getscheduler(process.pid) == os.SCHED_IDLE),
     _hits("take a process's descriptors", "prlimit --pid @VICTIM@ --nofile=1:1",
-          lambda process: _limit_of_files(process.pid) == ["1", "1"],
-          under_landlock="Landlock does not restrict limits"),
+          lambda process: _limit_of_files(process.pid) == ["1", "1"]),
+    Attack(name="write to a terminal", script="echo hello > @TERMINAL@",
+           worked=lambda world, _: world.has_received("write to a terminal"),
+           needs=lambda world: {"TERMINAL": world.terminal("write to a terminal")}),
 )  # fmt: skip
 CONNECTIONS = (
     _reaches("reach a port", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/@PORT@; echo hello >&3'",

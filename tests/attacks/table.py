@@ -13,18 +13,22 @@ from attacks.world import make_world
 from pinchbench.defaults import Sandbox
 from sandbox_programs import trial_of, users
 
-LEVELS = (Sandbox.NAMESPACES, Sandbox.LANDLOCK, Sandbox.NONE)
+# with whether the kernel refuses new namespaces, as in a container that has none
+LEVELS = ((Sandbox.NAMESPACES, False), (Sandbox.LANDLOCK, False), (Sandbox.LANDLOCK, True), (Sandbox.NONE, False))
 
 
 def main() -> None:
     """Play everything and print a line for each attack."""
-    columns = [(uid, level) for uid in users() for level in LEVELS]
+    columns = [(uid, level, is_refused) for uid in users() for level, is_refused in LEVELS]
     worked = {}
-    for uid, level in columns:
+    for uid, level, is_refused in columns:
         for trial in trial_of(uid):
             with make_world(trial.root / "outside", uid=uid) as world:
-                worked[uid, level] = play(level, trial, world)
-    heads = [f"{level.value} ({'root' if uid == 0 else 'user'})" for uid, level in columns]
+                worked[uid, level, is_refused] = play(level, trial, world, is_refused=is_refused)
+    heads = [
+        f"{level.value}{', no namespaces' if is_refused else ''} ({'root' if uid == 0 else 'user'})"
+        for uid, level, is_refused in columns
+    ]
     lines = [["attack", *heads]]
     lines += [[one.name, *("works" if one.name in worked[each] else "–" for each in columns)] for one in ATTACKS]
     lines.append([f"{len(ATTACKS)} attacks", *(f"{len(worked[each])} work" for each in columns)])

@@ -46,3 +46,10 @@ def test_in_namespaces_no_attack_works(trial: Trial, world: World) -> None:
 @pytest.mark.skipif(landlock.abi() < landlock.SCOPE_ABI, reason="needs Landlock ABI 6")
 def test_under_landlock_only_what_it_can_not_restrict_works(trial: Trial, world: World) -> None:
     assert play(Sandbox.LANDLOCK, trial, world) == can_work(Sandbox.LANDLOCK, is_root=trial.uid == 0)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(landlock.abi() < landlock.SCOPE_ABI, reason="needs Landlock ABI 6")
+def test_where_the_kernel_refuses_namespaces_landlock_prevents_as_much(trial: Trial, world: World) -> None:
+    found = play(Sandbox.LANDLOCK, trial, world, is_refused=True)
+    assert found == can_work(Sandbox.LANDLOCK, is_root=trial.uid == 0)

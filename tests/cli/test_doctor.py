@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 from command_line import Completed, call, clean_environment
 from fakes import MODEL, fake_openclaw
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from refused_namespaces import NAMED, without_namespaces
 
 KEY = "sk-fedcba9876543210-NOBODYS-KEY-EITHER"
 
@@ -55,3 +55,16 @@ def test_a_key_that_is_not_set_is_a_finding_and_not_a_usage_error(tmp_path: Path
     assert done.returncode == 1
     assert "OPENAI_API_KEY; it is not set" in done.stdout
     assert "ok       model" in done.stdout
+
+
+def test_a_machine_that_refuses_namespaces_is_told_what_its_trials_have_instead(tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "pinchbench", "doctor", "--json", "--openclaw", str(tmp_path / "nowhere")]
+    command = without_namespaces(Path(sys.executable), argv)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=clean_environment(tmp_path), capture_output=True, timeout=60, check=False
+    )
+
+    [finding] = [one for one in json.loads(done.stdout) if one["subject"] == "sandbox"]
+    assert "restricted by Landlock" in finding["said"]
+    assert NAMED in finding["said"]
+    assert "allow unprivileged user namespaces" in finding["do"]

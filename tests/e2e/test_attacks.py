@@ -238,7 +238,14 @@ async def test_what_works_at_a_level_is_what_its_table_says_and_is_named(
 @pytest.mark.long
 async def test_in_a_gateway_every_attack_works_and_is_named(tmp_path: Path) -> None:
     with make_world(tmp_path / "outside", uid=os.getuid()) as world:
-        found = await attack(install(NEW_RELEASE), tmp_path, world, isolation=Isolation.GATEWAY, sandbox=Sandbox.NONE)
+        found = await attack(
+            install(NEW_RELEASE),
+            tmp_path,
+            world,
+            isolation=Isolation.GATEWAY,
+            sandbox=Sandbox.NONE,
+            concurrency=1,  # one trial can end the process that starts the commands of all
+        )
 
     assert found.worked == can_work(Sandbox.NONE, is_root=os.getuid() == 0)
     assert found.outcome.reason is Reason.CONTAMINATED

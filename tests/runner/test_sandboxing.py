@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -16,6 +18,7 @@ from pinchbench.runner import sandboxing
 from pinchbench.runner.sandboxing import available_level, check_sandbox, choose_sandboxing
 from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Level, Support
+from refused_namespaces import NAMED, without_namespaces
 
 if TYPE_CHECKING:
     from pinchbench.model import Task
@@ -171,3 +174,18 @@ def test_a_check_is_given_the_workspace_by_the_path_that_the_agent_saw(tmp_path:
     files = RunFiles(output_dir=tmp_path, name="run")
 
     assert grade_job("run", files, cast("Task", None), outcome, timezone="").workspace == seen
+
+
+def test_auto_takes_landlock_where_the_kernel_refuses_namespaces_and_says_why() -> None:
+    program = """
+import asyncio
+from pinchbench import Isolation, RunConfig
+from pinchbench.runner.sandboxing import choose_sandboxing
+chosen = asyncio.run(choose_sandboxing(RunConfig(model="demo/oracle", isolation=Isolation.PRIVATE), None))
+print(chosen.level, chosen.why)
+"""
+    argv = without_namespaces(Path(sys.executable), [sys.executable, "-c", program])
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.startswith("landlock Each trial is restricted by Landlock")
+    assert NAMED in done.stdout

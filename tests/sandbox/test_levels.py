@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
+import pinchbench
 from pinchbench.errors import ConfigError
 from pinchbench.sandbox.levels import Level, Support, choose, find_support
+from refused_namespaces import NAMED, without_namespaces
+from sandbox_programs import PYTHON, SYSTEM_PYTHON, users
 
 REFUSED = Support(namespaces_refused="The container refused it.")
 
@@ -25,3 +32,20 @@ def test_a_level_that_is_not_available_is_an_error_with_the_reason() -> None:
     with pytest.raises(ConfigError, match=r"The container refused it\. Use --sandbox auto, or landlock"):
         choose(Level.NAMESPACES, REFUSED)
     assert choose(Level.NONE, REFUSED) is Level.NONE
+
+
+@pytest.mark.parametrize("uid", users())
+def test_where_the_kernel_refuses_namespaces_landlock_is_the_best_level_and_the_reason_is_named(uid: int) -> None:
+    program = f"""
+import sys
+sys.path.append({str(Path(pinchbench.__file__).parents[1])!r})
+from pinchbench.sandbox.levels import find_support
+print(find_support().best, find_support().namespaces_refused)
+"""
+    is_other = uid != os.getuid()
+    python = SYSTEM_PYTHON if is_other else PYTHON
+    ids = {"user": uid, "group": uid, "extra_groups": []} if is_other else {}
+    argv = without_namespaces(python, [str(python), "-I", "-c", program])
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True, cwd="/", **ids)  # type: ignore[call-overload]
+    best, _, reason = done.stdout.strip().partition(" ")
+    assert (best, NAMED in reason) == ("landlock", True), done.stdout

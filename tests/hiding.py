@@ -1,0 +1,140 @@
+"""Agents whose children hide in every way, below a runner of their own, and who of them is still alive."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+import pinchbench
+from pinchbench.defaults import Network
+from pinchbench.sandbox.levels import Level
+from pinchbench.sandbox.spec import make_spec
+from processes import lives
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STAY_S = 60  # those who survive end by themselves
+STAY = f"import sys, time; time.sleep({STAY_S})"
+# Each process has the tag in its arguments.
+HIDERS = {
+    "child": "",
+    "session": "os.setsid()",
+    "daemon": "os.setsid(); os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0)",
+    "cleared environment": "os.execve(sys.executable, [sys.executable, '-c', STAY, *sys.argv[1:]], {})",
+    "ignored signals": "[signal.signal(n, signal.SIG_IGN) for n in signal.valid_signals() - {9, 17, 19}]",
+    "no parent death signal": "import ctypes; ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)",
+    "subreaper": "import ctypes; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); os.fork()",
+}
+HIDERS["all at once"] = "; ".join(
+    [HIDERS["daemon"], HIDERS["no parent death signal"], HIDERS["ignored signals"], HIDERS["cleared environment"]]
+)
+MAIN = f"import os, signal, sys, time\nSTAY = {STAY!r}\n" + "\n".join(
+    f"if os.fork() == 0:\n    {hide or 'pass'}\n    exec(STAY)\n    os._exit(0)" for hide in HIDERS.values()
+)
+MAIN += f"\nprint('started', flush=True)\ntime.sleep({STAY_S})"
+RUNNER = """
+import json, sys
+from pathlib import Path
+import anyio
+from pinchbench.process.supervise import Limits, ProcessSpec, supervise
+job = json.loads(sys.argv[1])
+folder = Path(job["folder"])
+spec = ProcessSpec(argv=job["argv"], cwd=folder / "workspace", env={"PATH": "/usr/bin:/bin"}, stdout=folder / "stdout",
+                   stderr=folder / "stderr", marker=job["marker"], limits=Limits(), sandbox=job["plan"])
+print(anyio.run(lambda: supervise(spec, timeout_s=600)).reason, flush=True)
+"""
+SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache")
+
+
+class Victim(StrEnum):
+    """Who is killed."""
+
+    RUNNER = "runner"
+    GUARDIAN = "guardian"
+    AGENT = "agent, or gateway"
+
+
+class Hidden:
+    """A runner, its guardian and an agent with its children at one level, in a folder with an unused name."""
+
+    def __init__(self, folder: Path, level: Level) -> None:
+        self.folder = folder
+        self.level = level
+        self.tag = f"hidden-{folder.name}-{os.getpid()}"
+        (folder / "workspace").mkdir(parents=True)
+        job = {
+            "folder": str(folder),
+            "argv": [sys.executable, "-c", MAIN, self.tag],
+            "marker": f"hidden/{self.tag}",
+            "plan": self._plan(),
+        }
+        self.runner = subprocess.Popen(
+            [sys.executable, "-c", RUNNER, json.dumps(job)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        )
+
+    def _plan(self) -> dict[str, object] | None:
+        workspace = self.folder / "workspace"
+        python = [str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix)]
+        match self.level:
+            case Level.NAMESPACES:
+                paths = [Path(one) for one in python]
+                return make_spec(state=None, workspace=workspace, path_dirs=paths, network=Network.NONE).plan()
+            case Level.LANDLOCK:
+                return {
+                    "level": "landlock",
+                    "readable": [*SYSTEM, *python],
+                    "writable": [str(workspace), "/dev/null"],
+                    "network": "model",
+                    "port": 1,
+                    "cwd": str(workspace),
+                }
+            case Level.NONE:
+                return None
+
+    def alive(self) -> list[psutil.Process]:
+        """Return the agent and its children, whatever they did, the oldest first."""
+        return [one for one in _processes(lambda words: self.tag in words) if one.pid != self.runner.pid]
+
+    def has_started(self) -> bool:
+        """Whether all children have been made. They may not have hidden yet."""
+        with suppress(FileNotFoundError):
+            return (self.folder / "stdout").read_bytes() == b"started\n"
+        return False
+
+    def pid(self, victim: Victim) -> int | None:
+        """Return the process to kill; None before it exists."""
+        match victim:
+            case Victim.RUNNER:
+                return self.runner.pid
+            case Victim.GUARDIAN:
+                program = str(Path(pinchbench.__file__).parent / "process" / "guardian")
+                children = psutil.Process(self.runner.pid).children()
+                return next((one.pid for one in children if program in " ".join(one.cmdline())), None)
+            case Victim.AGENT:
+                return next((one.pid for one in self.alive()), None)
+
+    def close(self) -> None:
+        """End all of it."""
+        self.runner.kill()
+        self.runner.communicate()
+        for process in self.alive():
+            with suppress(psutil.Error):
+                process.kill()
+
+
+def _processes(is_wanted: Callable[[list[str]], bool]) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if is_wanted(process.cmdline()) and lives(process):
+                found.append((process.create_time(), process.pid, process))
+    return [process for _, _, process in sorted(found, key=lambda one: one[:2])]

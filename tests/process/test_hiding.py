@@ -1,0 +1,55 @@
+"""Whoever is killed, the children of an agent are soon gone, in whatever way they hide."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import fail_after, lowlevel
+
+from hiding import Hidden, Victim
+from pinchbench.sandbox.levels import Level, find_support
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere no process finds all its descendants"),
+]
+
+LIMIT_S = 60
+# Outside of namespaces nothing but the guardian knows a process that has cleared its environment and lost its parents.
+KILLED = [
+    *((level, victim) for level in Level for victim in (Victim.RUNNER, Victim.AGENT)),
+    (Level.NAMESPACES, Victim.GUARDIAN),
+]
+
+
+@pytest.fixture(params=KILLED, ids=lambda one: f"{one[0]}-{one[1].name.lower()}")
+def killed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Hidden, Victim]]:
+    level, victim = request.param
+    if reason := find_support().reason(level):
+        pytest.skip(reason)
+    hidden = Hidden(tmp_path / "hidden", level)
+    yield hidden, victim
+    hidden.close()
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await lowlevel.checkpoint()
+
+
+async def test_when_a_process_is_killed_nobody_outlives_it_for_long(killed: tuple[Hidden, Victim]) -> None:
+    hidden, victim = killed
+    with fail_after(LIMIT_S):
+        await _until(hidden.has_started)
+        pid = hidden.pid(victim)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await _until(lambda: not hidden.alive())
