@@ -12,7 +12,7 @@ WORKERS ?= 4
 
 help:
 	@echo "make demo   run the core tasks on real OpenClaw with the built-in scripted model"
-	@echo "make test   every check and test, on both OpenClaw releases (about 50 minutes on two cores)"
+	@echo "make test   every check and test, on both OpenClaw releases (about an hour on two cores)"
 	@echo "make check  all but real OpenClaw and the long kills (about six minutes on two cores)"
 	@echo "make e2e    only the tests on real OpenClaw"
 	@echo "make e2e-long  more of them: other providers, and limits without a sandbox (about fifteen minutes)"

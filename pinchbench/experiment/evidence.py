@@ -14,7 +14,7 @@ FRACTIONS = np.geomspace(0.02, 0.95, 8)  # of the largest stake that can't be lo
 MEANS = np.linspace(-1.0, 1.0, 401)  # which the interval may include, in steps of 0.005
 
 
-class Evidence:
+class SequentialEvidence:
     """Differences of one pair of variants, in the order of their blocks.
 
     Two test martingales, each the mean of the wealths of several bettors (Ville's inequality: one that starts at 1 ever
@@ -41,8 +41,8 @@ class Evidence:
     def add(self, difference: float, *, weight: float = 1.0, bound: float = 1.0) -> None:
         """Take the next block's difference of scores, in -1 to 1.
 
-        `weight` makes up for tasks that are made more seldom; `bound` is the largest weight that this block could have
-        had. Both must be known before the block is made.
+        `weight` makes up for tasks that are made more seldom; `bound`, at least 1, is the largest weight that this
+        block could have had. Both must be known before the block is made.
         """
         value = difference * weight
         won = np.tanh(SIZES * value)

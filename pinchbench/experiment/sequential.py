@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pinchbench.experiment.evidence import ALPHA, Evidence
+from pinchbench.experiment.evidence import ALPHA, SequentialEvidence
 from pinchbench.model import TrialKey
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SELDOM = 0.5  # the share of the tasks without a difference so far that are repe
 HOPELESS = 0.05  # the chance of a decision below which a comparison ends
 
 
-class Verdict(StrEnum):
+class SequentialVerdict(StrEnum):
     """What is decided of a variant against the baseline."""
 
     BETTER = "better"
@@ -32,11 +32,6 @@ class Verdict(StrEnum):
     UNDECIDABLE = "undecidable"
     STOPPED = "stopped"
     OPEN = "open"
-
-    @property
-    def is_answer(self) -> bool:
-        """Whether the question is answered."""
-        return self in {Verdict.BETTER, Verdict.WORSE, Verdict.EQUAL}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +56,7 @@ class Design:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
+class SequentialComparison:
     """A variant against the baseline: the verdict, and what it rests on.
 
     `mean`, `low` and `high` are differences in -1 to 1 over the tasks of the experiment, positive where the variant is
@@ -69,7 +64,7 @@ class Comparison:
     """
 
     variant: str
-    verdict: Verdict
+    verdict: SequentialVerdict
     blocks: int
     mean: float | None
     low: float
@@ -96,8 +91,8 @@ class Sequential:
         self._source = np.random.default_rng(design.seed)
         baseline, *others = design.variants
         self._baseline = baseline
-        self._evidence = {name: Evidence(comparisons=len(others), alpha=design.alpha) for name in others}
-        self._verdicts = dict.fromkeys(others, Verdict.OPEN)
+        self._evidence = {name: SequentialEvidence(comparisons=len(others), alpha=design.alpha) for name in others}
+        self._verdicts = dict.fromkeys(others, SequentialVerdict.OPEN)
         self._scores: dict[tuple[str, TrialKey], float | None] = {}
         self._differed: set[str] = set()
         self._repetition = 0
@@ -116,18 +111,13 @@ class Sequential:
         return tuple(self._blocks)
 
     @property
-    def is_planned(self) -> bool:
-        """Whether no further blocks will be planned."""
-        return self.is_over or self._repetition == self._design.runs
-
-    @property
-    def comparisons(self) -> tuple[Comparison, ...]:
+    def comparisons(self) -> tuple[SequentialComparison, ...]:
         """Each variant against the baseline, as it now stands."""
         return tuple(self._comparison(name) for name in self._evidence)
 
     def is_compared(self, variant: str) -> bool:
         """Return whether a variant has to make further blocks."""
-        return not self.is_over if variant == self._baseline else self._verdicts[variant] is Verdict.OPEN
+        return not self.is_over if variant == self._baseline else self._verdicts[variant] is SequentialVerdict.OPEN
 
     def settle(self, variant: str, key: TrialKey, score: float | None) -> None:
         """Take the score of a trial, in 0-1; None if it has none and will get none: its block is excluded."""
@@ -137,13 +127,13 @@ class Sequential:
     def leave(self, variant: str) -> None:
         """Go on without a variant whose run has ended early; without the baseline, every comparison ends."""
         for name in self._open if variant == self._baseline else [variant]:
-            if self._verdicts[name] is Verdict.OPEN:
-                self._verdicts[name] = Verdict.STOPPED
+            if self._verdicts[name] is SequentialVerdict.OPEN:
+                self._verdicts[name] = SequentialVerdict.STOPPED
         self._advance()
 
     @property
     def _open(self) -> list[str]:
-        return [name for name, verdict in self._verdicts.items() if verdict is Verdict.OPEN]
+        return [name for name, verdict in self._verdicts.items() if verdict is SequentialVerdict.OPEN]
 
     def _advance(self) -> None:
         """Count the blocks that are complete, and plan what follows a complete repetition."""
@@ -155,7 +145,7 @@ class Sequential:
                 self._count(block)
                 self._counted += 1
             elif self._repetition == self._design.runs:
-                self._end_open(Verdict.UNDECIDABLE)
+                self._end_open(SequentialVerdict.UNDECIDABLE)
             else:
                 self._give_up()
                 if not self.is_over:
@@ -173,17 +163,17 @@ class Sequential:
                 self._differed.add(block.key.task_id)
             self._verdicts[name] = self._verdict(evidence)
 
-    def _verdict(self, evidence: Evidence) -> Verdict:
+    def _verdict(self, evidence: SequentialEvidence) -> SequentialVerdict:
         if evidence.is_better:
-            return Verdict.BETTER
+            return SequentialVerdict.BETTER
         if evidence.is_worse:
-            return Verdict.WORSE
+            return SequentialVerdict.WORSE
         margin = self._design.margin
         if margin is not None and self._repetition > 1:
             low, high = evidence.interval()
             if -margin <= low and high <= margin:
-                return Verdict.EQUAL
-        return Verdict.OPEN
+                return SequentialVerdict.EQUAL
+        return SequentialVerdict.OPEN
 
     def _give_up(self) -> None:
         """End the comparisons that what is left can hardly decide."""
@@ -191,9 +181,9 @@ class Sequential:
         for name in self._open:
             evidence = self._evidence[name]
             if evidence.chance(left) < HOPELESS and not self._can_be_equal(evidence, left):
-                self._verdicts[name] = Verdict.UNDECIDABLE
+                self._verdicts[name] = SequentialVerdict.UNDECIDABLE
 
-    def _can_be_equal(self, evidence: Evidence, left: int) -> bool:
+    def _can_be_equal(self, evidence: SequentialEvidence, left: int) -> bool:
         """Return whether the interval may come to lie within the margin: if it narrows with the root of the blocks."""
         margin, mean = self._design.margin, evidence.mean
         if margin is None or mean is None:
@@ -202,7 +192,7 @@ class Sequential:
         half = (high - low) / 2 * math.sqrt(evidence.blocks / (evidence.blocks + left))
         return half <= margin
 
-    def _end_open(self, verdict: Verdict) -> None:
+    def _end_open(self, verdict: SequentialVerdict) -> None:
         for name in self._open:
             self._verdicts[name] = verdict
 
@@ -230,10 +220,10 @@ class Sequential:
                 )
             )
 
-    def _comparison(self, name: str) -> Comparison:
+    def _comparison(self, name: str) -> SequentialComparison:
         evidence = self._evidence[name]
         low, high = evidence.interval()
-        return Comparison(
+        return SequentialComparison(
             variant=name,
             verdict=self._verdicts[name],
             blocks=evidence.blocks,

@@ -16,7 +16,7 @@ from pinchbench.sandbox import kernel
 AUDIT_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7, "riscv64": 0xC00000F3}  # linux/audit.h
 X32_BIT = 0x40000000  # x86_64 has a second set of calls, with this bit in their numbers
 
-# Keys belong to a user, and not to a namespace: whoever knows a keyring's number, which /proc/keys names, can use it.
+# Keys belong to a user, not to a namespace: a process that knows the number of a keyring, as in /proc/keys, can use it.
 KEYRINGS = ("add_key", "request_key", "keyctl")
 OTHER_PROCESSES = ("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "setns")
 KERNEL = ("bpf", "perf_event_open", "userfaultfd")

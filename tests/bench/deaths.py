@@ -26,6 +26,7 @@ from pinchbench.sandbox.levels import Level, find_support
 
 LATEST_S = 0.4  # of a moment: all children are there after about half of it on a quiet machine
 LIMIT_S = 10.0
+START_LIMIT_S = 60.0  # an agent starts in less than a second, but far more slowly on a heavily loaded machine
 POLL_S = 0.005
 
 
@@ -33,7 +34,10 @@ def kill(folder: Path, level: Level, victim: Victim, delay_s: float) -> tuple[in
     """Return how many were alive after a second, and for how many seconds anybody was seen alive, at most 10."""
     hidden = Hidden(folder, level)
     try:
+        due = time.monotonic() + START_LIMIT_S
         while (pid := hidden.pid(victim)) is None or hidden.pid(Victim.AGENT) is None:
+            if time.monotonic() > due:
+                sys.exit(f"The agent at level {level} did not start within {START_LIMIT_S:g} s.")
             time.sleep(POLL_S)
         time.sleep(delay_s)
         os.kill(pid, signal.SIGKILL)

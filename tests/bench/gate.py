@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.calibration import SHAPES, UNEVEN, Shape, pairs_of
 from pinchbench.defaults import DEFAULT_MARGIN
-from pinchbench.results.gate.rules import Verdict
+from pinchbench.results.gate.rules import GateVerdict
 from pinchbench.results.gate.stability import Stability
 from pinchbench.results.gate.worse import verdict_of, weigh
 
@@ -82,8 +82,8 @@ def gate_shares(
         else:
             found = weigh(drawn, stability=stability, margin=margin, deals=DEALS).difference
         verdict = verdict_of(found, margin=margin)
-        failed += verdict is Verdict.FAILED
-        shown += verdict is Verdict.PASSED
+        failed += verdict is GateVerdict.FAILED
+        shown += verdict is GateVerdict.PASSED
         if found.low is not None:
             truth = 0.0 if not worse else _mean(source, shape, of_b, stable) - _mean(source, shape, of_a, stable)
             missed += found.low > truth + 1e-9

@@ -22,12 +22,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.calibration import SHAPES
-from pinchbench.experiment.sequential import Design, Sequential, Verdict
+from pinchbench.experiment.sequential import Design, Sequential, SequentialVerdict
 from pinchbench.results.statistics import student_t
 
 if TYPE_CHECKING:
     from bench.calibration import Shape, Table
-    from pinchbench.experiment.sequential import Comparison
+    from pinchbench.experiment.sequential import SequentialComparison
 
 TASKS, RUNS = 43, 6
 WORSE = (0.0, 0.05, 0.1, 0.2)
@@ -38,7 +38,7 @@ MOST_POWER = 0.98  # above, the fixed design's number of blocks is told by a han
 class Played:
     """One experiment: how it ended, the true difference of its tasks, and the differences of all its blocks."""
 
-    end: Comparison
+    end: SequentialComparison
     truth: float
     fixed: Table
 
@@ -83,9 +83,12 @@ def main() -> None:
         for worse in WORSE:
             source = np.random.default_rng(11)
             played = [play(shape, worse=worse, source=source, seed=seed) for seed in range(asked.experiments)]
-            decided = np.array([one.end.verdict is not Verdict.UNDECIDABLE for one in played])
+            decided = np.array([one.end.verdict is not SequentialVerdict.UNDECIDABLE for one in played])
             wrong = np.array(
-                [one.end.verdict in {Verdict.BETTER} | ({Verdict.WORSE} if not worse else set()) for one in played]
+                [
+                    one.end.verdict in {SequentialVerdict.BETTER} | ({SequentialVerdict.WORSE} if not worse else set())
+                    for one in played
+                ]
             )
             held = np.array([one.end.low - 0.005 <= one.truth <= one.end.high + 0.005 for one in played])
             blocks = float(np.mean([one.end.blocks for one in played]))

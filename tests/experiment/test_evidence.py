@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pinchbench.experiment.evidence import Evidence
+from pinchbench.experiment.evidence import SequentialEvidence
 
 EXPERIMENTS = 100
 BLOCKS = 120
 
 
-def evidence_of(differences: list[float], *, comparisons: int = 1) -> Evidence:
-    evidence = Evidence(comparisons=comparisons)
+def evidence_of(differences: list[float], *, comparisons: int = 1) -> SequentialEvidence:
+    evidence = SequentialEvidence(comparisons=comparisons)
     for one in differences:
         evidence.add(one)
     return evidence
 
 
 def test_without_a_block_nothing_is_decided_and_every_mean_is_possible() -> None:
-    evidence = Evidence()
+    evidence = SequentialEvidence()
     assert (evidence.mean, evidence.is_better, evidence.is_worse, evidence.e_value) == (None, False, False, 1.0)
     assert evidence.interval() == (-1.0, 1.0)
 
@@ -63,7 +63,7 @@ def test_identical_variants_are_seldom_called_different_however_often_one_looks(
     for _ in range(EXPERIMENTS):
         ease = source.beta(1.5, 0.7, BLOCKS)
         differences = source.binomial(4, ease) / 4 - source.binomial(4, ease) / 4
-        evidence = Evidence()
+        evidence = SequentialEvidence()
         for one in differences:
             evidence.add(float(one))
             if evidence.is_better or evidence.is_worse:
@@ -76,7 +76,7 @@ def test_the_interval_holds_the_mean_at_every_look_in_at_least_95_of_100_experim
     source = np.random.default_rng(6)
     missed = 0
     for _ in range(40):
-        evidence = Evidence()
+        evidence = SequentialEvidence()
         for number in range(BLOCKS):
             evidence.add(float(source.random() < 0.6) - float(source.random() < 0.5))
             low, high = evidence.interval() if number % 4 == 3 else (-1.0, 1.0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pinchbench.experiment.sequential import Block, Design, Sequential, Verdict
+from pinchbench.experiment.sequential import Block, Design, Sequential, SequentialVerdict
 
 TASKS = tuple(f"task_{number:02}" for number in range(20))
 DESIGN = Design(variants=("base", "other"), tasks=TASKS, runs=3, seed=1)
@@ -26,7 +26,7 @@ def play(sequential: Sequential, chances: dict[str, float], *, seed: int = 0) ->
     return sequential
 
 
-def verdicts(sequential: Sequential) -> dict[str, Verdict]:
+def verdicts(sequential: Sequential) -> dict[str, SequentialVerdict]:
     return {one.variant: one.verdict for one in sequential.comparisons}
 
 
@@ -42,8 +42,8 @@ def test_the_first_repetition_makes_every_task_once_in_an_order_of_the_seed() ->
     assert Sequential(replace(DESIGN, seed=2)).planned != blocks
 
 
-@pytest.mark.parametrize(("chance", "verdict"), [(1.0, Verdict.BETTER), (0.0, Verdict.WORSE)])
-def test_a_clear_difference_is_decided_before_the_plan_is_complete(chance: float, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("chance", "verdict"), [(1.0, SequentialVerdict.BETTER), (0.0, SequentialVerdict.WORSE)])
+def test_a_clear_difference_is_decided_before_the_plan_is_complete(chance: float, verdict: SequentialVerdict) -> None:
     sequential = play(Sequential(DESIGN), {"base": 0.5, "other": chance})
     [comparison] = sequential.comparisons
     assert comparison.verdict is verdict
@@ -93,15 +93,15 @@ def test_a_block_without_a_score_is_excluded() -> None:
 
 def test_variants_that_are_always_alike_are_equal_within_a_margin_and_undecidable_without() -> None:
     alike = {"base": 1.0, "other": 1.0}
-    assert verdicts(play(Sequential(replace(DESIGN, runs=10)), alike)) == {"other": Verdict.UNDECIDABLE}
-    assert verdicts(play(Sequential(replace(DESIGN, runs=10, margin=0.1)), alike)) == {"other": Verdict.EQUAL}
+    assert verdicts(play(Sequential(replace(DESIGN, runs=10)), alike)) == {"other": SequentialVerdict.UNDECIDABLE}
+    assert verdicts(play(Sequential(replace(DESIGN, runs=10, margin=0.1)), alike)) == {"other": SequentialVerdict.EQUAL}
 
 
 def test_a_variant_that_is_decided_makes_no_further_blocks_while_the_others_go_on() -> None:
     design = replace(DESIGN, variants=("base", "bad", "alike"), runs=6)
     sequential = play(Sequential(design), {"base": 0.9, "bad": 0.0, "alike": 0.9})
     bad, alike = sequential.comparisons
-    assert bad.verdict is Verdict.WORSE
+    assert bad.verdict is SequentialVerdict.WORSE
     assert bad.blocks < alike.blocks
 
 
@@ -109,14 +109,17 @@ def test_a_variant_whose_run_ends_early_is_stopped_and_without_the_baseline_all_
     design = replace(DESIGN, variants=("base", "one", "two"))
     sequential = Sequential(design)
     sequential.leave("one")
-    assert verdicts(sequential) == {"one": Verdict.STOPPED, "two": Verdict.OPEN}
+    assert verdicts(sequential) == {"one": SequentialVerdict.STOPPED, "two": SequentialVerdict.OPEN}
     sequential.leave("base")
-    assert (verdicts(sequential)["two"], sequential.is_over) == (Verdict.STOPPED, True)
+    assert (verdicts(sequential)["two"], sequential.is_over) == (SequentialVerdict.STOPPED, True)
 
 
 def test_identical_variants_are_seldom_told_apart_although_repetitions_depend_on_the_scores() -> None:
     wrong = sum(
-        any(one.verdict is not Verdict.UNDECIDABLE for one in play(Sequential(design), ALIKE, seed=seed).comparisons)
+        any(
+            one.verdict is not SequentialVerdict.UNDECIDABLE
+            for one in play(Sequential(design), ALIKE, seed=seed).comparisons
+        )
         for seed, design in ((seed, replace(DESIGN, seed=seed)) for seed in range(60))
     )
     assert wrong <= 3

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.results.finished_run import Result
-    from pinchbench.results.gate.rules import Rules, Verdict
+    from pinchbench.results.gate.rules import GateVerdict, Rules
 
 
 def prepare_gate(rules: Rules, baseline: str | None, output_dir: Path) -> Gate:
@@ -27,7 +27,7 @@ def prepare_gate(rules: Rules, baseline: str | None, output_dir: Path) -> Gate:
     return Gate(rules=rules, name=baseline, baseline=side, stability=stability)
 
 
-def apply_gate(gate: Gate, result: Result) -> Verdict:
+def apply_gate(gate: Gate, result: Result) -> GateVerdict:
     """Apply a gate to a run, keep its verdict in the run's folder and say it on stderr. Blocks. Raises ResultsError."""
     files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
     record = gate.judge(read_run(files), is_complete=result.complete)

@@ -20,7 +20,7 @@ from pinchbench.model import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.live import LiveView, can_draw
 from pinchbench.report.terminal.summary import print_summary
-from pinchbench.results.gate.rules import Verdict
+from pinchbench.results.gate.rules import GateVerdict
 from pinchbench.results.paths import RunFiles
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pinchbench.results.gate.gate import Gate
 
 INCOMPLETE = 5  # some trials failed for infrastructure reasons
-GATES = {Verdict.FAILED: 11, Verdict.NOT_APPLICABLE: ResultsError.exit_code}
+GATES = {GateVerdict.FAILED: 11, GateVerdict.NOT_APPLICABLE: ResultsError.exit_code}
 STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pinchbench.report.export.rows import State, moment, state_of, ungraded_of
 from pinchbench.report.text import exact_price, many, plain, plain_lines, score_below
 from pinchbench.results.gate.record import gate_lines, read_gate
-from pinchbench.results.gate.rules import Verdict
+from pinchbench.results.gate.rules import GateVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NO_CATEGORY = "none"
 GATE_SUITE = "gate"
-GATE_KINDS = {Verdict.FAILED: "failure", Verdict.NOT_APPLICABLE: "error"}  # the others pass
+GATE_KINDS = {GateVerdict.FAILED: "failure", GateVerdict.NOT_APPLICABLE: "error"}  # the others pass
 MAX_MESSAGE = 300  # characters of an attribute that test lists show in full
 # in addition to the control characters, what XML 1.0 can't contain even as a reference
 _ILLEGAL = re.compile("[\ufffe\uffff\ud800-\udfff]")

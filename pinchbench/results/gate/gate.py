@@ -13,8 +13,8 @@ from pinchbench.results.compare.paired_test import Pair
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.compare.verdict import told, told_p
 from pinchbench.results.gate.record import BaselineVerdict, GateRecord, RuleVerdict, counted
-from pinchbench.results.gate.rules import Verdict
-from pinchbench.results.gate.worse import Evidence, verdict_of, weigh
+from pinchbench.results.gate.rules import GateVerdict
+from pinchbench.results.gate.worse import GateEvidence, verdict_of, weigh
 from pinchbench.results.result_json import JournalEnd
 from pinchbench.results.statistics import ROUNDING
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pinchbench.results.gate.rules import Rules
     from pinchbench.results.gate.stability import Stability
 
-SEVEREST_FIRST = (Verdict.FAILED, Verdict.NOT_APPLICABLE, Verdict.CANNOT_TELL, Verdict.PASSED)
+SEVEREST_FIRST = (GateVerdict.FAILED, GateVerdict.NOT_APPLICABLE, GateVerdict.CANNOT_TELL, GateVerdict.PASSED)
 UNPAIRED: Mapping[Unpaired, str] = MappingProxyType(
     {
         Unpaired.ONLY_A: "only in the baseline",
@@ -78,7 +78,7 @@ class Gate:
         evidence = weigh(pairs, stability=self.stability, margin=margin)
         is_itself = bool(set(a.runs) & set(b.runs))
         if is_itself:
-            evidence = Evidence()
+            evidence = GateEvidence()
         difference = evidence.difference
         left_out = {name: UNPAIRED[why] for name, why in unpaired.items() if name not in quarantined}
         verdict = verdict_of(difference, margin=margin)
@@ -107,11 +107,11 @@ class Gate:
 
 def _judge_score(mean: float | None, least: float) -> RuleVerdict:
     if mean is None:
-        verdict, sentence = Verdict.NOT_APPLICABLE, "The gate can't be applied: no trial has a score."
+        verdict, sentence = GateVerdict.NOT_APPLICABLE, "The gate can't be applied: no trial has a score."
     elif mean < least - ROUNDING:
-        verdict, sentence = Verdict.FAILED, f"The score {_below(mean, least)} is below {least:g}."
+        verdict, sentence = GateVerdict.FAILED, f"The score {_below(mean, least)} is below {least:g}."
     else:
-        verdict, sentence = Verdict.PASSED, f"The score {mean:.3f} is not below {least:g}."
+        verdict, sentence = GateVerdict.PASSED, f"The score {mean:.3f} is not below {least:g}."
     return RuleVerdict(rule=f"score<{least:g}", verdict=verdict, sentence=sentence)
 
 
@@ -120,25 +120,25 @@ def _below(mean: float, least: float) -> str:
     return next(text for digits in range(3, 18) if float(text := f"{mean:.{digits}f}") < least)
 
 
-def _sentence(verdict: Verdict, evidence: Evidence, margin: float) -> str:
+def _sentence(verdict: GateVerdict, evidence: GateEvidence, margin: float) -> str:
     found = evidence.difference
     count = f"{counted(found.tasks, 'task')}, {counted(evidence.trials, 'trial')}"
     facts = f"the difference is {told(found)}, {told_p(found.p)}, over {count}"
     match verdict:
-        case Verdict.NOT_APPLICABLE:
+        case GateVerdict.NOT_APPLICABLE:
             return (
                 "The gate can't be applied: no stable task of the baseline has a score on both sides in the same"
                 " version. Save a new baseline of this suite."
             )
-        case Verdict.PASSED:
+        case GateVerdict.PASSED:
             return f"Not worse than the baseline by more than {margin:g}: {facts}."
-        case Verdict.FAILED:
+        case GateVerdict.FAILED:
             return f"Worse than the baseline: {facts}."
-        case Verdict.CANNOT_TELL:
+        case GateVerdict.CANNOT_TELL:
             return f"The data can't tell whether it is worse than the baseline: {facts}. {_what_would_tell(evidence)}"
 
 
-def _what_would_tell(evidence: Evidence) -> str:
+def _what_would_tell(evidence: GateEvidence) -> str:
     if evidence.difference.low is None:
         return "One trial does not tell how much the next would differ: run it again with --runs."
     if evidence.needed is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.results.gate.rules import Verdict  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.results.gate.rules import GateVerdict  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.results.paths import write_json
 from pinchbench.results.result_json import JournalEnd  # noqa: TC001 - as above
 
@@ -25,7 +25,7 @@ class RuleVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule of the gate, such as `worse` or `score<0.8`, came to, in a sentence."""
 
     rule: str
-    verdict: Verdict
+    verdict: GateVerdict
     sentence: str
 
 
@@ -54,7 +54,7 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A gate's verdict: the severest of its rules'. `journal` is the end of the journal that it was made from."""
 
     schema: Literal[1] = 1
-    verdict: Verdict
+    verdict: GateVerdict
     is_complete: bool
     rules: tuple[RuleVerdict, ...]
     baseline: BaselineVerdict | None
@@ -92,7 +92,7 @@ def write_gate(files: RunFiles, record: GateRecord) -> None:
 
 
 def read_gate(run: PastRun) -> GateRecord | None:
-    """Return the verdict on a run; None if there is none, or trials or grades came after it. Blocks."""
+    """Return the verdict on a run; None without one, or if trials or grades came after it. Blocks."""
     try:
         record = msgspec.json.decode(_path(run.files).read_bytes(), type=GateRecord)
     except (OSError, ValueError, RecursionError):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WORSE = "worse"
 
 
-class Verdict(StrEnum):
+class GateVerdict(StrEnum):
     """What a gate comes to."""
 
     PASSED = "passed"
@@ -39,7 +39,7 @@ class Rules:
 def parse_rules(
     *, fail_under: float | None, fail_if: Sequence[str], baseline: str | None, margin: float
 ) -> Rules | None:
-    """Read the options of a gate; None if there is none. With a baseline, `worse` needs not be said.
+    """Read the options of a gate; None without any. With a baseline, `worse` need not be given.
 
     Raises ConfigError, naming the option.
     """

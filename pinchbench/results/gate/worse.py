@@ -23,7 +23,7 @@ from pinchbench.results.compare.paired_test import (
     most_unseen,
     pooled_variance,
 )
-from pinchbench.results.gate.rules import Verdict
+from pinchbench.results.gate.rules import GateVerdict
 from pinchbench.results.statistics import ROUNDING, SEED, Z, student_t
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ENOUGH_FREEDOM = 5  # degrees, from which on the repetitions of a run tell its v
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class GateEvidence:
     """What the scores say about a run B and its baseline A.
 
     Attributes:
@@ -57,7 +57,7 @@ class Evidence:
     needed_of_baseline: bool = False
 
 
-def verdict_of(difference: Difference, *, margin: float) -> Verdict:
+def verdict_of(difference: Difference, *, margin: float) -> GateVerdict:
     """Decide by the evidence.
 
     PASSED if the interval excludes a loss of more than `margin`; FAILED if it does not and the test says that B is
@@ -65,17 +65,17 @@ def verdict_of(difference: Difference, *, margin: float) -> Verdict:
     to be smaller than the margin does not fail.
     """
     if difference.mean is None:
-        return Verdict.NOT_APPLICABLE
+        return GateVerdict.NOT_APPLICABLE
     if difference.low is not None and difference.low >= -margin - ROUNDING:
-        return Verdict.PASSED
+        return GateVerdict.PASSED
     if difference.p is not None and difference.p <= ALPHA and difference.mean < 0:
-        return Verdict.FAILED
-    return Verdict.CANNOT_TELL
+        return GateVerdict.FAILED
+    return GateVerdict.CANNOT_TELL
 
 
 def weigh(
     pairs: Sequence[Pair], *, stability: Stability | None, margin: float, seed: int = SEED, deals: int = FLIPS
-) -> Evidence:
+) -> GateEvidence:
     """Weigh the evidence of tasks with scores on both sides, A being the baseline; tasks that are not stable as well.
 
     The tasks are fixed: both runs have the same ones, and the question is whether these came out worse. So only the
@@ -88,11 +88,11 @@ def weigh(
     """
     stable = [pair for pair in pairs if stability is None or stability.quarantine(pair.a) is None]
     if not stable:
-        return Evidence()
+        return GateEvidence()
     mean = fsum(pair.difference for pair in stable) / len(stable)
     trials = sum(len(pair.b) for pair in stable)
     p = _dealing_test(pairs, stable, stability, seed, deals)
-    evidence = Evidence(
+    evidence = GateEvidence(
         difference=Difference(mean=mean, p=p, tasks=len(stable)),
         trials=trials,
         repetitions=max(1, round(trials / len(stable))),

@@ -12,7 +12,7 @@ from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.gate.baseline import baseline_of
 from pinchbench.results.gate.gate import Gate
-from pinchbench.results.gate.rules import Rules, Verdict
+from pinchbench.results.gate.rules import GateVerdict, Rules
 from pinchbench.results.gate.stability import Stability
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _judge(gate: Gate, run: PastRun) -> GateRecord:
 
 def test_a_worse_run_fails_with_the_difference_and_its_interval(tmp_path: Path) -> None:
     found = _judge(_gate(tmp_path), _run(tmp_path, _all(0.4)))
-    assert found.verdict is Verdict.FAILED
+    assert found.verdict is GateVerdict.FAILED
     assert found.rules[0].sentence.startswith("Worse than the baseline: the difference is −0.500 (")
     assert found.rules[0].sentence.endswith("over 7 tasks, 7 trials.")
     assert found.baseline is not None
@@ -71,14 +71,14 @@ def test_a_task_in_quarantine_does_not_count(tmp_path: Path) -> None:
 
 def test_a_run_with_enough_equal_trials_passes(tmp_path: Path) -> None:
     found = _judge(_gate(tmp_path, flaky=False), _run(tmp_path, _all(0.95, 10)))
-    assert found.verdict is Verdict.PASSED
+    assert found.verdict is GateVerdict.PASSED
     assert found.rules[0].sentence.startswith("Not worse than the baseline by more than 0.05: the difference is 0.050")
 
 
 def test_where_the_data_cant_tell_it_says_how_many_repetitions_would(tmp_path: Path) -> None:
     trials = _all(0.9) | {"task_3": (Made(score=0.3),)}
     found = _judge(_gate(tmp_path), _run(tmp_path, trials))
-    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.verdict is GateVerdict.CANNOT_TELL
     assert found.baseline is not None
     needed = found.baseline.repetitions_needed
     assert needed is not None
@@ -91,7 +91,7 @@ def test_one_task_run_once_on_both_sides_cant_tell(tmp_path: Path) -> None:
     side = side_of([_run(tmp_path, _all(1.0, tasks=["only"]), A)])
     gate = Gate(rules=Rules(least_score=None, has_baseline=True, margin=0.05), name=A, baseline=side)
     found = _judge(gate, _run(tmp_path, _all(0.0, tasks=["only"])))
-    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.verdict is GateVerdict.CANNOT_TELL
     assert found.rules[0].sentence.endswith("run it again with --runs.")
     assert "over 1 task, 1 trial." in found.rules[0].sentence
 
@@ -106,7 +106,7 @@ def test_a_task_that_was_changed_is_not_compared(tmp_path: Path) -> None:
 
 def test_another_suite_does_not_pass(tmp_path: Path) -> None:
     found = _judge(_gate(tmp_path), _run(tmp_path, _all(1.0, tasks=["other"])))
-    assert found.verdict is Verdict.NOT_APPLICABLE
+    assert found.verdict is GateVerdict.NOT_APPLICABLE
     assert "no stable task of the baseline" in found.rules[0].sentence
 
 
@@ -117,7 +117,7 @@ def test_a_run_is_not_compared_with_itself(tmp_path: Path) -> None:
         rules=Rules(least_score=None, has_baseline=True, margin=0.05), baseline=baseline.side, stability=Stability()
     )
     found = _judge(gate, run)
-    assert found.verdict is Verdict.NOT_APPLICABLE
+    assert found.verdict is GateVerdict.NOT_APPLICABLE
     assert "can't be compared with itself" in found.rules[0].sentence
 
 
@@ -134,7 +134,7 @@ def test_what_differs_between_the_runs_is_said(tmp_path: Path) -> None:
 def test_trials_that_failed_for_infrastructure_reasons_are_no_evidence_of_being_worse(tmp_path: Path) -> None:
     broken = dict.fromkeys(TASKS[1:5], (Made(score=None, reason=Reason.PROVIDER_ERROR),))
     found = _gate(tmp_path, least=0.5).judge(_run(tmp_path, _all(0.9) | broken), is_complete=False)
-    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.verdict is GateVerdict.CANNOT_TELL
     assert not found.is_complete
     assert found.baseline is not None
     assert found.baseline.unpaired == dict.fromkeys(TASKS[1:5], "no score in this run")
@@ -143,15 +143,15 @@ def test_trials_that_failed_for_infrastructure_reasons_are_no_evidence_of_being_
 @pytest.mark.parametrize(
     ("score", "least", "verdict", "sentence"),
     [
-        (0.4, 0.4, Verdict.PASSED, "The score 0.400 is not below 0.4."),
-        (0.4, 0.5, Verdict.FAILED, "The score 0.400 is below 0.5."),
-        (0.79996, 0.8, Verdict.FAILED, "The score 0.79996 is below 0.8."),
-        (0.8 - 1e-12, 0.8, Verdict.PASSED, "The score 0.800 is not below 0.8."),
-        (None, 0.1, Verdict.NOT_APPLICABLE, "The gate can't be applied: no trial has a score."),
+        (0.4, 0.4, GateVerdict.PASSED, "The score 0.400 is not below 0.4."),
+        (0.4, 0.5, GateVerdict.FAILED, "The score 0.400 is below 0.5."),
+        (0.79996, 0.8, GateVerdict.FAILED, "The score 0.79996 is below 0.8."),
+        (0.8 - 1e-12, 0.8, GateVerdict.PASSED, "The score 0.800 is not below 0.8."),
+        (None, 0.1, GateVerdict.NOT_APPLICABLE, "The gate can't be applied: no trial has a score."),
     ],
 )
 def test_a_score_is_compared_with_the_least_one(
-    tmp_path: Path, score: float | None, least: float, verdict: Verdict, sentence: str
+    tmp_path: Path, score: float | None, least: float, verdict: GateVerdict, sentence: str
 ) -> None:
     gate = Gate(rules=Rules(least_score=least, has_baseline=False, margin=0.05))
     found = _judge(gate, _run(tmp_path, _all(score)))
@@ -161,5 +161,5 @@ def test_a_score_is_compared_with_the_least_one(
 
 def test_the_severest_verdict_is_the_gates(tmp_path: Path) -> None:
     found = _judge(_gate(tmp_path, least=0.95), _run(tmp_path, _all(0.9)))
-    assert [one.verdict for one in found.rules] == [Verdict.FAILED, Verdict.CANNOT_TELL]
-    assert found.verdict is Verdict.FAILED
+    assert [one.verdict for one in found.rules] == [GateVerdict.FAILED, GateVerdict.CANNOT_TELL]
+    assert found.verdict is GateVerdict.FAILED

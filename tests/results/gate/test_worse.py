@@ -13,9 +13,9 @@ from bench.calibration import SHAPES
 from bench.gate import gate_shares
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.results.compare.paired_test import Difference, Pair
-from pinchbench.results.gate.rules import Verdict
+from pinchbench.results.gate.rules import GateVerdict
 from pinchbench.results.gate.stability import Stability
-from pinchbench.results.gate.worse import Evidence, verdict_of, weigh
+from pinchbench.results.gate.worse import GateEvidence, verdict_of, weigh
 
 if TYPE_CHECKING:
     from random import Random
@@ -29,7 +29,7 @@ STABILITY = st.one_of(st.none(), st.builds(Stability, min_trials=st.integers(1, 
 ONES = (1.0,) * 5
 
 
-def _weigh(*pairs: Pair, stability: Stability | None = None, margin: float = 0.05) -> Evidence:
+def _weigh(*pairs: Pair, stability: Stability | None = None, margin: float = 0.05) -> GateEvidence:
     return weigh(pairs, stability=stability, margin=margin)
 
 
@@ -39,21 +39,21 @@ def _weigh(*pairs: Pair, stability: Stability | None = None, margin: float = 0.0
 @pytest.mark.parametrize(
     ("difference", "verdict"),
     [
-        (Difference(), Verdict.NOT_APPLICABLE),
-        (Difference(mean=-0.5, p=0.5, tasks=1), Verdict.CANNOT_TELL),
-        (Difference(mean=-0.5, p=0.01, tasks=9), Verdict.FAILED),
-        (Difference(mean=-0.2, low=-0.3, high=-0.1, p=0.01, tasks=9), Verdict.FAILED),
-        (Difference(mean=-0.2, low=-0.3, high=-0.1, p=0.05, tasks=9), Verdict.FAILED),
-        (Difference(mean=-0.2, low=-0.5, high=0.1, p=0.06, tasks=9), Verdict.CANNOT_TELL),
-        (Difference(mean=0.0, low=-0.05, high=0.05, p=0.5, tasks=9), Verdict.PASSED),
-        (Difference(mean=0.0, low=-0.06, high=0.06, p=0.5, tasks=9), Verdict.CANNOT_TELL),
+        (Difference(), GateVerdict.NOT_APPLICABLE),
+        (Difference(mean=-0.5, p=0.5, tasks=1), GateVerdict.CANNOT_TELL),
+        (Difference(mean=-0.5, p=0.01, tasks=9), GateVerdict.FAILED),
+        (Difference(mean=-0.2, low=-0.3, high=-0.1, p=0.01, tasks=9), GateVerdict.FAILED),
+        (Difference(mean=-0.2, low=-0.3, high=-0.1, p=0.05, tasks=9), GateVerdict.FAILED),
+        (Difference(mean=-0.2, low=-0.5, high=0.1, p=0.06, tasks=9), GateVerdict.CANNOT_TELL),
+        (Difference(mean=0.0, low=-0.05, high=0.05, p=0.5, tasks=9), GateVerdict.PASSED),
+        (Difference(mean=0.0, low=-0.06, high=0.06, p=0.5, tasks=9), GateVerdict.CANNOT_TELL),
         # worse, but by less than matters
-        (Difference(mean=-0.02, low=-0.03, high=-0.01, p=0.001, tasks=9), Verdict.PASSED),
+        (Difference(mean=-0.02, low=-0.03, high=-0.01, p=0.001, tasks=9), GateVerdict.PASSED),
         # a small p of a run that is not worse comes from a baseline whose stable tasks were lucky
-        (Difference(mean=0.0, low=-0.1, high=0.1, p=0.04, tasks=9), Verdict.CANNOT_TELL),
+        (Difference(mean=0.0, low=-0.1, high=0.1, p=0.04, tasks=9), GateVerdict.CANNOT_TELL),
     ],
 )
-def test_the_verdict_follows_from_the_interval_and_the_test(difference: Difference, verdict: Verdict) -> None:
+def test_the_verdict_follows_from_the_interval_and_the_test(difference: Difference, verdict: GateVerdict) -> None:
     assert verdict_of(difference, margin=0.05) is verdict
 
 
@@ -61,8 +61,8 @@ def test_the_verdict_follows_from_the_interval_and_the_test(difference: Differen
 
 
 def test_without_a_stable_task_there_is_no_evidence() -> None:
-    assert _weigh() == Evidence()
-    assert _weigh(Pair(a=(0.0, 1.0, 1.0, 1.0, 1.0), b=(0.0,)), stability=Stability()) == Evidence()
+    assert _weigh() == GateEvidence()
+    assert _weigh(Pair(a=(0.0, 1.0, 1.0, 1.0, 1.0), b=(0.0,)), stability=Stability()) == GateEvidence()
 
 
 def test_one_trial_against_one_tells_neither_an_interval_nor_what_is_needed() -> None:
@@ -94,11 +94,11 @@ def test_the_luck_by_which_tasks_became_stable_is_no_evidence() -> None:
 
 def test_more_repetitions_show_that_a_run_is_as_good() -> None:
     few, many = _weigh(*[Pair(a=ONES, b=(1.0,))] * 12), _weigh(*[Pair(a=ONES, b=ONES * 2)] * 12)
-    assert verdict_of(few.difference, margin=0.05) is Verdict.CANNOT_TELL
+    assert verdict_of(few.difference, margin=0.05) is GateVerdict.CANNOT_TELL
     assert (few.needed, few.needed_of_baseline) == (7, True)
-    assert verdict_of(many.difference, margin=0.05) is Verdict.CANNOT_TELL
+    assert verdict_of(many.difference, margin=0.05) is GateVerdict.CANNOT_TELL
     enough = _weigh(*[Pair(a=(1.0,) * 7, b=(1.0,) * 7)] * 12)
-    assert verdict_of(enough.difference, margin=0.05) is Verdict.PASSED
+    assert verdict_of(enough.difference, margin=0.05) is GateVerdict.PASSED
 
 
 @given(PAIRS, STABILITY, st.floats(0, 1), st.randoms(use_true_random=False))
@@ -115,7 +115,7 @@ def test_the_order_changes_nothing_and_everything_is_in_its_range(
     difference = found.difference
     assert again.difference.p == difference.p
     assert (again.trials, again.repetitions) == (found.trials, found.repetitions)
-    assert verdict_of(difference, margin=margin) in Verdict
+    assert verdict_of(difference, margin=margin) in GateVerdict
     if difference.mean is None:
         return
     assert again.difference.mean == pytest.approx(difference.mean)
