@@ -231,7 +231,7 @@ def _tmpfs_options(size: int) -> str:
 def _bind(source: str, target: str, *, writable: bool) -> None:
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
-    else:
+    elif not os.path.exists(target):  # it does in a folder that is mounted itself, where nothing can be made
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o644))
     kernel.mount(source, target, "", kernel.MS_BIND | kernel.MS_REC)

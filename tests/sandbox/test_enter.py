@@ -135,6 +135,24 @@ def test_an_allowed_folder_is_visible_and_read_only_unless_asked_otherwise(trial
         assert (trial.sh("touch /extra/x", trial.spec(allowed=[mount])).returncode == 0) is writable
 
 
+def test_a_file_in_a_read_only_folder_can_be_mounted_itself(trial: Trial) -> None:
+    folder = trial.root / "shown"
+    folder.mkdir(mode=0o755)
+    file = folder / "in.txt"
+    file.write_text("given\n", encoding="utf-8")
+    os.chown(file, trial.uid, trial.uid)
+    spec = trial.spec(
+        allowed=[
+            Mount(source=str(folder), target=str(folder)),
+            Mount(source=str(file), target=str(file), writable=True),
+        ]
+    )
+    done = trial.sh(f"cat {file}; echo more >> {file}; touch {folder}/new", spec)
+    assert done.stdout == "given\n"
+    assert "Read-only file system" in done.stderr
+    assert [one.read_text(encoding="utf-8") for one in folder.iterdir()] == ["given\nmore\n"]
+
+
 def test_a_hidden_folder_is_empty_and_can_not_be_written(trial: Trial) -> None:
     (trial.workspace / "tasks").mkdir(mode=0o777)
     (trial.workspace / "tasks" / "solution").write_text("42", encoding="utf-8")
