@@ -50,6 +50,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "compare",
         "doctor",
         "experiment",
+        "experiment_page",
         "export",
         "export_columns",
         "gate",
@@ -160,10 +161,12 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     ),
     # test_page.py and the tests in a browser
     "report/html": (
+        "axes",
         "compare",
         "document",
         "plots",
         "rows",
+        "section",
         "svg",
         "trial_page",
     ),

@@ -30,7 +30,7 @@ def follow_up(result: Result, tell: Callable[[str], None], *, page: bool, offers
         return  # a user who stopped the run wants to leave
     files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
     if page:
-        _write_page(files, tell)
+        write_run_page(files, tell)
     if offers and _asked_for(files, "upload"):
         offer_run(files, tell, with_notes=_asked_for(files, "upload_notes"))
 
@@ -43,7 +43,8 @@ def _asked_for(files: RunFiles, option: str) -> bool:
         return False
 
 
-def _write_page(files: RunFiles, tell: Callable[[str], None]) -> None:
+def write_run_page(files: RunFiles, tell: Callable[[str], None]) -> None:
+    """Write the page of a run, and tell its path or why there is none. Raises nothing; a Ctrl-C ends it."""
     again = f"`pinchbench-async report {files.folder}` writes it."
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run ended
     try:

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio import create_task_group
 
+from pinchbench.cli.actions.after_run import write_run_page
+from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.cli.actions.running import INCOMPLETE, STOPPED
 from pinchbench.cli.output import print_result, say
 from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
 from pinchbench.experiment.spec import of_models, read_experiment
-from pinchbench.report.html.compare import write_comparison
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.experiment import ExperimentView, print_experiment
 from pinchbench.report.terminal.live import can_draw
 from pinchbench.report.text import duration, many
-from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.json import record
-from pinchbench.results.compare.samples import side_of
-from pinchbench.results.finished_run import read_run
 from pinchbench.results.statistics import SEED
 from pinchbench.runner.prepare import prepare
 from pinchbench.runner.scheduling.plan import makespan_s
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from pinchbench.experiment.record import ExperimentFiles
     from pinchbench.experiment.run import ExperimentResult
     from pinchbench.experiment.spec import Experiment
-    from pinchbench.results.compare.comparison import Comparison
-    from pinchbench.results.compare.samples import Sample
 
 
 def run_file(*, file: Path, dry_run: bool, as_json: bool) -> None:
@@ -85,26 +81,18 @@ def carry_out(
         # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         writer.be_patient(END_LIMIT_S)
-        sides, comparisons = compared(result)
-        if comparisons:
-            write_comparison(comparisons, result.files.page)
-        print_experiment(console, sides, comparisons, result.failed)
+        experiment = read_experiment_runs(result.files)
+        comparisons = experiment.comparisons
+        print_experiment(console, experiment.sides, comparisons, result.failed)
+        for variant in experiment.variants:
+            if variant.run is not None:
+                write_run_page(variant.run.files, view.say)
+        write_experiment(experiment, result.files.page)
         if any(one.unfinished for one in result.results.values()) or result.failed:
             say(f"Trials are left; go on with: pinchbench-async resume {result.files.folder}")
     data = {"experiment": result.files.name, "comparison": record(comparisons, seed=SEED) if comparisons else None}
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
     _leave(result)
-
-
-def compared(result: ExperimentResult) -> tuple[list[Sample], tuple[Comparison, ...]]:
-    """Read the runs of an experiment and compare them with that of the first variant. Blocks."""
-    sides = [
-        side_of([read_run(result.files.run(variant))], label=variant.name)
-        for variant in result.record.variants
-        if variant.name in result.results
-    ]
-    has_baseline = result.record.variants[0].name in result.results
-    return sides, compare(sides) if has_baseline and len(sides) > 1 else ()
 
 
 def _leave(result: ExperimentResult) -> None:

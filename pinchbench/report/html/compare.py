@@ -36,6 +36,7 @@ FONT, SMALL = 12.0, 11.0
 LETTER = 6.6  # pixels, approximate width in the font above
 MOST_TASKS = 60  # in the plot; the table has all
 LEAST_REACH = 0.1  # of the axis, so that small differences look small
+ENDS = ("← A better", "B better →")
 STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)
 
 
@@ -77,7 +78,7 @@ def _page(comparison: Comparison, number: int) -> dict[str, object]:
         "flips": list(flips_told(comparison)) if comparison.tasks else [],
         "rows": _table_rows(comparison),
         "tests": list(tests_told(comparison)),
-        "forest": draw_forest(rows, f"c{number}", row_height=ROW) if rows else None,
+        "forest": draw_forest(rows, f"c{number}") if rows else None,
         "forest_told": "Difference B − A with its 95 % interval. "
         + "; ".join(f"{row.name}: {signed(row.mean)}" for row in rows),
         "task_forest": draw_forest(tasks, f"t{number}", row_height=TASK_ROW) if tasks else None,
@@ -166,15 +167,17 @@ def _task_rows(comparison: Comparison) -> list[Row]:
     return [Row(name=safe_line(task.task_id), mean=task.difference) for task in drawn]
 
 
-def draw_forest(rows: Sequence[Row], name: str, *, row_height: float) -> dict[str, Markup]:
-    """Draw differences one below the other around a line at 0, as `wide` and `narrow`."""
+def draw_forest(
+    rows: Sequence[Row], name: str, *, row_height: float = ROW, ends: tuple[str, str] = ENDS
+) -> dict[str, Markup]:
+    """Draw differences one below the other around a line at 0, as `wide` and `narrow`; `ends` labels its two ends."""
     return {
-        "wide": _forest(rows, WIDE, f"{name}w", row_height),
-        "narrow": _forest(rows, NARROW, f"{name}n", row_height),
+        "wide": _forest(rows, WIDE, f"{name}w", row_height, ends),
+        "narrow": _forest(rows, NARROW, f"{name}n", row_height, ends),
     }
 
 
-def _forest(rows: Sequence[Row], width: float, name: str, row_height: float) -> Markup:
+def _forest(rows: Sequence[Row], width: float, name: str, row_height: float, ends: tuple[str, str]) -> Markup:
     height = TOP + BOTTOM + row_height * len(rows)
     label = min(0.36 * width, 14.0 + LETTER * max(len(row.name) for row in rows))
     right = 54.0
@@ -183,7 +186,7 @@ def _forest(rows: Sequence[Row], width: float, name: str, row_height: float) -> 
         (label / width, BOTTOM / height, (width - label - right) / width, row_height * len(rows) / height)
     )
     reach = _reach(rows)
-    _dress(axes, reach, len(rows), is_narrow=width == NARROW)
+    _dress(axes, reach, len(rows), ends, is_narrow=width == NARROW)
     beside = blended_transform_factory(axes.transAxes, axes.transData)
     most = max(4, int((label - 10) / LETTER))
     inner = width - label - right
@@ -210,7 +213,7 @@ def _reach(rows: Sequence[Row]) -> float:
     return min(1.02, max(LEAST_REACH, far * 1.05))
 
 
-def _dress(axes: Axes, reach: float, rows: int, *, is_narrow: bool) -> None:
+def _dress(axes: Axes, reach: float, rows: int, ends: tuple[str, str], *, is_narrow: bool) -> None:
     axes.set_frame_on(False)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(rows - 0.5, -0.5)
@@ -226,6 +229,6 @@ def _dress(axes: Axes, reach: float, rows: int, *, is_narrow: bool) -> None:
     axes.set_axisbelow(True)
     axes.grid(axis="x", color=Colour.LINE, linewidth=0.8)
     axes.axvline(0, color=Colour.SOFT, linewidth=1.2)
-    for at, text, side in ((0.0, "← A better", "left"), (1.0, "B better →", "right")):
+    for at, text, side in ((0.0, ends[0], "left"), (1.0, ends[1], "right")):
         axes.annotate(text, (at, 1.0), xytext=(0, 7), textcoords="offset pixels", xycoords="axes fraction", ha=side,
                       fontsize=SMALL, color=Colour.SOFT)  # fmt: skip

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, log10
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Outline
 
+from pinchbench.report.html.axes import FONT, HALF, NARROW, SMALL, WIDE, bare, round_steps, score_axes, ticks
 from pinchbench.report.html.svg import Colour, inline_svg, new_figure, own_settings
 from pinchbench.report.html.timeline import Kind
-from pinchbench.report.text import amount, duration
+from pinchbench.report.text import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,16 +24,12 @@ if TYPE_CHECKING:
 
 Drawing = dict[str, "Markup"]  # `wide` and `narrow`
 
-WIDE, HALF, NARROW = 1110.0, 540.0, 330.0  # pixels
-FONT = 12.0
-SMALL = 11.0
 ROW = 26.0
 MOST_ROW = 44.0
 POINTS_HEIGHT = 250.0
 LANE = 27.0
 MIN_BAR = {WIDE: 2.5, NARROW: 4.0}  # pixels; narrower bars are merged with their neighbours
 LINKED_GRID = 4.0  # pixels; of two points that are closer, one is drawn
-MANY_TIMES = 30.0  # from cheapest to most expensive: larger ranges need a logarithmic axis
 
 _BARS = {Kind.DONE: Colour.AGENT, Kind.FAILED: Colour.BAD, Kind.LEFT_OUT: Colour.LEFT}
 
@@ -76,10 +72,10 @@ def _bars(bars: Sequence[Bar], width: float, name: str) -> Markup:
     axes = figure.add_axes(
         (label / width, bottom / height, (width - label - right) / width, (height - top - bottom) / height)
     )
-    _bare(axes)
+    bare(axes)
     axes.set_xlim(0, 1)
     axes.set_ylim(len(bars) - 0.5, -0.5)
-    _ticks(axes, [(value, f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)])
+    ticks(axes, [(value, f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)])
     most = int((label - 10) / 6.4)
     for row, bar in enumerate(bars):
         cut = bar.name if len(bar.name) <= most else bar.name[: most - 1] + "…"
@@ -118,22 +114,8 @@ def _points(points: Sequence[Point], width: float, name: str, *, is_cost: bool) 
     axes = figure.add_axes(
         (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
     )
-    _bare(axes)
-    low, high = min(point.x for point in points), max(point.x for point in points)
-    is_log = low > 0 and high / low > MANY_TIMES
-    if is_log:
-        axes.set_xscale("log")
-        axes.set_xlim(low / 1.3, high * 1.3)
-        marks = [10.0**power for power in range(int(log10(low)) - 2, int(log10(high)) + 2)]
-    else:
-        axes.set_xlim(0, (high or 1) * 1.08)
-        marks = _round_steps((high or 1) * 1.08, 5 if width > NARROW else 3)
-    shown = [mark for mark in marks if axes.get_xlim()[0] <= mark <= axes.get_xlim()[1]]
-    axes.minorticks_off()
-    _ticks(axes, [(mark, f"${mark:g}" if is_cost else amount(round(mark))) for mark in shown])
-    axes.set_ylim(-0.04, 1.04)
-    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"], fontsize=SMALL, color=Colour.SOFT)
-    axes.grid(axis="y", color=Colour.LINE, linewidth=0.8)
+    bare(axes)
+    score_axes(axes, [point.x for point in points], is_cost=is_cost, steps=5 if width > NARROW else 3)
     what = "cost of a trial (mean of the task's)" if is_cost else "tokens of a trial (mean of the task's)"
     axes.set_xlabel(what, fontsize=SMALL, color=Colour.SOFT, labelpad=5)
     seen = set()
@@ -177,11 +159,11 @@ def _timeline(
     axes = figure.add_axes(
         (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
     )
-    _bare(axes)
+    bare(axes)
     length = line.length_s or 1.0
     axes.set_xlim(0, length)
     axes.set_ylim(len(line.lanes) - 0.5, -0.5)
-    _ticks(axes, [(at, _clock(at)) for at in _time_steps(length, 9 if width == WIDE else 3)])
+    ticks(axes, [(at, _clock(at)) for at in _time_steps(length, 9 if width == WIDE else 3)])
     titles: dict[str, str] = {}
     boxes: dict[Colour, list[tuple[float, float, float, float]]] = {}
     unit = length / (width - left - right)  # seconds per pixel
@@ -259,40 +241,17 @@ def _outline(boxes: Sequence[tuple[float, float, float, float]]) -> Outline:
     return Outline(points, codes)
 
 
-def _bare(axes: Axes) -> None:
-    axes.set_frame_on(False)
-    axes.tick_params(length=0, pad=6, labelsize=SMALL, labelcolor=Colour.SOFT)
-    axes.set_yticks([])
-    axes.set_axisbelow(True)
-
-
-def _ticks(axes: Axes, marks: Sequence[tuple[float, str]]) -> None:
-    axes.set_xticks([at for at, _ in marks], [text for _, text in marks], fontsize=SMALL, color=Colour.SOFT)
-    axes.grid(axis="x", color=Colour.LINE, linewidth=0.8)
-
-
 def _rows(axes: Axes) -> mpl.transforms.Transform:
     """Return a transform from pixels right of the axes' left edge and rows below their top."""
     shift = mpl.transforms.Affine2D().translate(axes.bbox.x0, 0)
     return mpl.transforms.blended_transform_factory(shift, axes.transData)
 
 
-def _round_steps(most: float, count: int) -> list[float]:
-    """Return about `count` round numbers from 0 on."""
-    if not most > 0 or not isfinite(most):
-        return [0.0]
-    power = 10.0 ** int(log10(most / count) - 1)
-    step = next(
-        step for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if (step := factor * power) * count >= most
-    )
-    return [index * step for index in range(int(most / step) + 1)]
-
-
 def _time_steps(length_s: float, count: int) -> list[float]:
     units = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
     step = next((unit for unit in units if length_s / unit <= count), None)
     if step is None:
-        return _round_steps(length_s, count)
+        return round_steps(length_s, count)
     return [float(index * step) for index in range(int(length_s / step) + 1)]
 
 

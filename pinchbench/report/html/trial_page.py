@@ -89,7 +89,7 @@ def trial_json(
         "attempts": [_attempt(run, one, one is counting) for one in attempts.outcomes],
         "stderr": _tail(_evidence(run, counting) / "stderr.log", log_bytes),
         "folder": safe_line(_evidence(run, counting)),
-        **_conversation(transcript, counting, most_bytes),
+        **conversation_json(transcript, counting, most_bytes),
         "wire": calls_json(
             _evidence(run, counting) / "wire.jsonl.zst",
             command=f"pinchbench-async wire show {run.files.argument} {key} N",
@@ -242,7 +242,8 @@ def _tail(path: Path, most: int) -> Json:
     return {"text": safe_text(text), "left_out": max(0, size - most)}
 
 
-def _conversation(transcript: Path, outcome: Outcome, most_bytes: int) -> Json:
+def conversation_json(transcript: Path, outcome: Outcome, most_bytes: int) -> Json:
+    """Return the messages of an attempt by session, about `most_bytes` of text at most. Blocks."""
     where = {"transcript": safe_line(transcript), "sessions": [], "cut": "", "is_left_out": False}
     size = size_of(transcript)
     if not size:

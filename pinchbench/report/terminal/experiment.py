@@ -17,9 +17,8 @@ from pinchbench.report.terminal.columns import Cell, Column, aligned
 from pinchbench.report.terminal.lines import grade_text, outcome_text
 from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.report.text import amount, duration, many, plain, price
-from pinchbench.results.compare.comparison import Conclusion
 from pinchbench.results.compare.samples import Spent
-from pinchbench.results.compare.verdict import told, told_p
+from pinchbench.results.compare.verdict import WORDS, told, told_p
 from pinchbench.results.statistics import estimate
 
 if TYPE_CHECKING:
@@ -34,13 +33,6 @@ if TYPE_CHECKING:
 
 REFRESH_S = 0.5
 NAME_WIDTH = 12  # columns of a variant's name where the terminal is narrow
-MARKS = {
-    Conclusion.A_BETTER: "worse",
-    Conclusion.B_BETTER: "better",
-    Conclusion.CANT_TELL: "undecided",
-    Conclusion.TOO_FEW_TASKS: "too few tasks",
-    Conclusion.NOTHING_PAIRED: "nothing to compare",
-}
 COLUMNS = (
     Column(name="variant", least=NAME_WIDTH),
     Column(name="done", is_right=True),
@@ -200,7 +192,7 @@ def _summary_row(side: Sample, comparison: Comparison | None) -> list[Cell]:
         Cell(text=str(left_out)),
         Cell(text="baseline" if comparison is None else told(comparison.difference)),
         Cell(text="" if comparison is None else told_p(comparison.p).removeprefix("p = ").removeprefix("p ")),
-        Cell(text="" if comparison is None else MARKS[comparison.verdict]),
+        Cell(text="" if comparison is None else WORDS[comparison.verdict]),
         Cell(text=price(spent.cost_usd) if spent.cost_usd else "–"),
         Cell(text=duration(spent.time_s)),
     ]

@@ -13,8 +13,16 @@ if TYPE_CHECKING:
 
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.paired_test import Difference
+    from pinchbench.results.compare.samples import Sample
 
 SMALLEST_P = 0.001
+WORDS = {  # about B, where A is the baseline
+    Conclusion.A_BETTER: "worse",
+    Conclusion.B_BETTER: "better",
+    Conclusion.CANT_TELL: "undecided",
+    Conclusion.TOO_FEW_TASKS: "too few tasks",
+    Conclusion.NOTHING_PAIRED: "nothing to compare",
+}
 NEARLY_WHOLE = 0.2  # of a repetition: a few trials without a score don't change the recommendation
 UNPAIRED = {
     Unpaired.ONLY_A: "only in A",
@@ -27,24 +35,24 @@ UNPAIRED = {
 }
 
 
-def verdict(comparison: Comparison) -> str:
-    """Return one sentence that says whether the data show a difference between A and B."""
+def verdict(comparison: Comparison, *, a: str = "A", b: str = "B") -> str:
+    """Return one sentence that says whether the data show a difference between the sides, named `a` and `b`."""
     difference = comparison.difference
     match comparison.verdict:
         case Conclusion.NOTHING_PAIRED:
             return "Nothing can be compared: no task has a score on both sides in the same version."
         case Conclusion.A_BETTER:
-            return f"A is better by {told(difference, mirrored=True)}, {told_p(comparison.p)}."
+            return f"{a} is better by {told(difference, mirrored=True)}, {told_p(comparison.p)}."
         case Conclusion.B_BETTER:
-            return f"B is better by {told(difference)}, {told_p(comparison.p)}."
+            return f"{b} is better by {told(difference)}, {told_p(comparison.p)}."
         case Conclusion.TOO_FEW_TASKS:
             few = "one task is" if difference.tasks == 1 else f"{difference.tasks} tasks are"
             return (
-                f"The data can't tell A from B: {few} too few for a test, which needs {FEWEST_TASKS}"
-                f" (B − A is {told(difference)})."
+                f"The data can't tell {a} from {b}: {few} too few for a test, which needs {FEWEST_TASKS}"
+                f" ({b} − {a} is {told(difference)})."
             )
         case Conclusion.CANT_TELL:
-            return f"The data can't tell A from B: B − A is {told(difference)}, {told_p(comparison.p)}."
+            return f"The data can't tell {a} from {b}: {b} − {a} is {told(difference)}, {told_p(comparison.p)}."
 
 
 def told(difference: Difference, *, mirrored: bool = False) -> str:
@@ -112,7 +120,7 @@ def _disagreement(comparison: Comparison) -> Iterator[str]:
 def _what_would_tell(comparison: Comparison) -> str:
     needed, have = comparison.needed, comparison.difference.tasks
     if needed.tasks is None:
-        return "A difference so small is out of reach: for any practical purpose A and B score the same."
+        return "A difference so small is out of reach: for any practical purpose both score the same."
     if needed.tasks <= have:
         return (
             "Data like these tell a difference of this size about 4 times in 5, but did not this time: run both "
@@ -150,12 +158,12 @@ def _why_not_repetitions(comparison: Comparison) -> str:
     )
 
 
-def notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Yield the notes that apply to all comparisons with one baseline."""
+def notes(comparisons: Sequence[Comparison], *, a: str = "A, the first") -> Iterator[str]:
+    """Yield the notes that apply to all comparisons with one baseline, which is called `a`."""
     if len(comparisons) > 1:
         tested = sum(one.p is not None for one in comparisons)
         yield (
-            f"Each is compared with A, the first; the p of the {tested} tests are adjusted for their number by Holm's"
+            f"Each is compared with {a}; the p of the {tested} tests are adjusted for their number by Holm's"
             " method. The intervals are not: each holds its own difference 95 times in 100."
         )
 
@@ -170,19 +178,24 @@ def warnings(comparison: Comparison) -> Iterator[str]:
                 f"{name} lacks the scores of {side.unfinished} of its trials; `pinchbench-async resume` runs "
                 f"or grades them."
             )
-        if caused := side.possibly_caused_by_agent:
-            yield (
-                f"{caused} of {name}'s trials have no score, which the agent may have caused: evidence that can't be"
-                f" trusted, or failures in every attempt while others worked. Counted as 0, they would make {name}'s"
-                f" mean over all its tasks {side.mean_if_zero:.3f}."
-            )
-        for sentence in side.left_aside:
-            yield f"{name}: {sentence}"
+        yield from side_warnings(side, name)
     if comparison.a.threshold != comparison.b.threshold:
         yield (
             f"A was run with a pass threshold of {comparison.a.threshold:g}, B with {comparison.b.threshold:g};"
             f" here a task is passed from {comparison.threshold:g} on."
         )
+
+
+def side_warnings(side: Sample, name: str) -> Iterator[str]:
+    """Yield warnings about one side: missing scores that its agent may have caused, and runs not included."""
+    if caused := side.possibly_caused_by_agent:
+        yield (
+            f"{caused} of {name}'s trials have no score, which the agent may have caused: evidence that can't be"
+            f" trusted, or failures in every attempt while others worked. Counted as 0, they would make {name}'s"
+            f" mean over all its tasks {side.mean_if_zero:.3f}."
+        )
+    for sentence in side.left_aside:
+        yield f"{name}: {sentence}"
 
 
 def ratio(b: float, a: float) -> str:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser import chromium, opened
+from past_experiments import write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.model import Reason, Ungraded
 from pinchbench.report.html.compare import write_comparison
 from pinchbench.report.html.page import write_report
@@ -43,6 +45,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "several": ("", "2/trial/task_001@2"),
     "empty": ("",),
     "compare": ("",),
+    "experiment": ("", "tasks?different", "pair/high/task_002@2"),
 }
 PAPER_PX = 718  # A4 with Chromium's margins
 
@@ -68,6 +71,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_report([runs[name]], folder / f"{name}.html")
     write_report([runs["one"], runs["two"]], folder / "several.html")
     write_comparison(compare([side_of([runs["one"]]), side_of([runs["two"]])]), folder / "compare.html")
+    files = write_variants(folder / "experiment", tasks=4, repetitions=2, variants={"low": 0.4, "high": 0.9})
+    write_experiment(read_experiment_runs(files), folder / "experiment.html")
     return folder
 
 

@@ -1,7 +1,7 @@
 "use strict";
 // What a page can do: change its theme, sort and filter its tables, show the page of a trial. Text from a run is only
 // ever set as text.
-(() => {
+const page = (() => {
   const root = document.documentElement;
   const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
 
@@ -247,7 +247,8 @@
   // Addresses: `#trial/…` shows a trial, `#task/…` its row, all else the overview
   const overview = document.getElementById("overview");
   const place = document.getElementById("trial");
-  if (!overview || !place) return;
+  const shared = { all, make, card, facts, message, WHO, sortBy }; // for the scripts of other pages
+  if (!overview || !place) return shared;
   const data = new Map(all("script.trial-data").map((script) => [script.dataset.anchor, script]));
   const links = new Map(all("tr.trial a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
   const title = document.title;
@@ -292,4 +293,5 @@
     for (const details of all("details", place)) details.open = true;
     for (const button of all(".more button", place)) button.click();
   });
+  return shared;
 })();

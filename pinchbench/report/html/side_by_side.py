@@ -1,0 +1,202 @@
+"""Two trials of a task side by side: where their conversations first differ, and what a page holds of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import msgspec
+from markupsafe import Markup
+
+from pinchbench.errors import ResultsError
+from pinchbench.model import TrialKey
+from pinchbench.report.html.safe import safe_line, script_json
+from pinchbench.report.html.trial_page import conversation_json, size_of, transcript_of
+from pinchbench.report.text import amount, duration, exact_price
+from pinchbench.transcript.conversation import Role, read_conversation
+from pinchbench.wire.normalise import Normaliser, day_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.transcript.conversation import Message
+
+TOTAL_BYTES = 6_000_000  # of conversations in one page
+TRIAL_BYTES = 60_000  # of one conversation: beyond that, its longest texts are truncated
+
+
+class Part(StrEnum):
+    """What differs first between two conversations."""
+
+    SPEAKER = "who speaks"
+    TEXT = "the text"
+    CALL = "the tool calls"
+    END = "one ends here"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A message as it is compared: without times, ids and paths, tool calls as names and arguments.
+
+    `answers` are the tools' to its calls. They are not the model's, so they are counted but not compared.
+    """
+
+    role: Role
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Divergence:
+    """Where two conversations first differ: in message `at`, from 0 on, after `answers` tool answers that differ."""
+
+    at: int
+    part: Part
+    answers: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmbeddedPairs:
+    """The conversations that a page holds.
+
+    Attributes:
+        trials: by anchor `{variant}/{trial}`, the JSON of a trial.
+        pairs: by the same anchor, where the variant's trial and the baseline's of the same repetition differ.
+        first: the anchor of the first pair by variant and task.
+        left_out: tasks that differ and have conversations, of which none is held.
+    """
+
+    trials: Mapping[str, Markup]
+    pairs: Mapping[str, Divergence | None]
+    first: Mapping[tuple[str, str], str]
+    left_out: tuple[str, ...]
+
+
+def first_difference(a: Sequence[Step], b: Sequence[Step]) -> Divergence | None:
+    """Return where two conversations first differ, by who speaks, the text and the tool calls (pure).
+
+    None if they are alike to the end.
+    """
+    answers = 0
+    for at, (of_a, of_b) in enumerate(zip_longest(a, b)):
+        if of_a is None or of_b is None:
+            return Divergence(at=at, part=Part.END, answers=answers)
+        if of_a.role is not of_b.role:
+            return Divergence(at=at, part=Part.SPEAKER, answers=answers)
+        if of_a.text != of_b.text:
+            return Divergence(at=at, part=Part.TEXT, answers=answers)
+        if of_a.calls != of_b.calls:
+            return Divergence(at=at, part=Part.CALL, answers=answers)
+        answers += sum(x != y for x, y in zip_longest(of_a.answers, of_b.answers))
+    return None
+
+
+def steps_of(messages: Iterable[Message], normaliser: Normaliser) -> tuple[Step, ...]:
+    """Return messages as they are compared, a tool's answer with its call, as a page shows them (pure)."""
+    steps: list[Step] = []
+    waiting: dict[tuple[int, str], list[int]] = {}
+    for one in messages:
+        text = " ".join(normaliser.text(one.text).split())
+        if one.role is Role.TOOL and (places := waiting.get((one.session, one.call_id))):
+            place = places.pop(0)
+            steps[place] = replace(steps[place], answers=(*steps[place].answers, text))
+            continue
+        calls = tuple((call.name, normaliser.text(_arguments(call.arguments))) for call in one.calls)
+        for call in one.calls:
+            waiting.setdefault((one.session, call.id), []).append(len(steps))
+        steps.append(Step(role=one.role, text=text, calls=calls))
+    return tuple(steps)
+
+
+def embedded_pairs(
+    variants: Sequence[tuple[str, PastRun]],
+    task_ids: Sequence[str],
+    *,
+    total_bytes: int = TOTAL_BYTES,
+    trial_bytes: int = TRIAL_BYTES,
+) -> EmbeddedPairs:
+    """Gather the conversations of these tasks, of the baseline and of each further variant, as far as they fit. Blocks.
+
+    The first repetition of each task comes first, in the given order of tasks, then the second, and so on: the page
+    rather holds one pair of many tasks than all pairs of a few.
+    """
+    (baseline, base_run), *others = variants
+    trials: dict[str, Markup] = {}
+    pairs: dict[str, Divergence | None] = {}
+    first: dict[tuple[str, str], str] = {}
+    missed: dict[str, None] = {}
+    left = total_bytes
+    repetitions = max((key.repetition for key in base_run.facts.keys), default=0)
+    for key in (TrialKey(task_id=task, repetition=n) for n in range(1, repetitions + 1) for task in task_ids):
+        having = [(name, run) for name, run in others if _has_conversation(run, key)]
+        if not having or not _has_conversation(base_run, key):
+            continue
+        if left <= 0:
+            missed[key.task_id] = None
+            continue
+        base_steps = _steps(base_run, key)
+        for name, run in ((baseline, base_run), *having):
+            anchor = f"{name}/{safe_line(key)}"
+            # `script_json` leaves nothing that HTML would interpret
+            trials[anchor] = Markup(script_json(_trial(name, run, key, trial_bytes)))  # noqa: S704
+            left -= len(trials[anchor])
+            if run is not base_run:
+                pairs[anchor] = first_difference(base_steps, _steps(run, key))
+                first.setdefault((name, key.task_id), anchor)
+    held = {task_id for _, task_id in first}
+    return EmbeddedPairs(
+        trials=trials, pairs=pairs, first=first, left_out=tuple(task for task in missed if task not in held)
+    )
+
+
+def pair_list(pairs: EmbeddedPairs) -> Markup:
+    """Return where each pair first differs, as JSON for the page's script."""
+    told = {
+        anchor: None if one is None else {"at": one.at, "part": one.part.value, "answers": one.answers}
+        for anchor, one in pairs.pairs.items()
+    }
+    return Markup(script_json(told))  # noqa: S704 - as above
+
+
+def _has_conversation(run: PastRun, key: TrialKey) -> bool:
+    trial = run.attempts.get(key)
+    return trial is not None and size_of(transcript_of(run, trial.counting)) > 0
+
+
+def _steps(run: PastRun, key: TrialKey) -> tuple[Step, ...]:
+    """Read a trial's conversation as it is compared. Blocks. One that can't be read has no steps."""
+    outcome = run.attempts[key].counting
+    places = {outcome.workspace: "<workspace>", outcome.agent_id: "<agent>", run.facts.run_id: "<run>"}
+    normaliser = Normaliser(places=places, today=day_of(outcome.started_at))
+    try:
+        return steps_of(read_conversation(transcript_of(run, outcome)), normaliser)
+    except ResultsError:
+        return ()
+
+
+def _trial(name: str, run: PastRun, key: TrialKey, most_bytes: int) -> dict[str, object]:
+    outcome = run.attempts[key].counting
+    score = run.score(key)
+    return {
+        "variant": name,
+        "title": safe_line(key),
+        "facts": [
+            ("score", "none" if score is None else f"{score:.2f}"),
+            ("ended as", outcome.reason.value),
+            ("agent’s time", duration(outcome.execution_time_s)),
+            ("tokens", amount(outcome.usage.total_tokens)),
+            ("cost", exact_price(outcome.usage.known_cost_usd)),
+        ],
+        **conversation_json(transcript_of(run, outcome), outcome, most_bytes),
+    }
+
+
+def _arguments(arguments: Mapping[str, object]) -> str:
+    try:
+        return msgspec.json.encode(arguments, order="sorted").decode()
+    except (ValueError, TypeError, RecursionError):
+        return "(arguments that can't be written as JSON)"

@@ -1,0 +1,142 @@
+// What the page of an experiment can do: show only tasks that differ, and two trials side by side. The page's address
+// says what is shown: `#tasks?different&sort=N&order=…`, `#pair/VARIANT/TRIAL`.
+(() => {
+  const { all, make, card, facts, message, WHO, sortBy } = page;
+  const overview = document.getElementById("overview");
+  const place = document.getElementById("pair");
+  const tasks = document.getElementById("tasks");
+  const table = tasks.querySelector("table");
+  const form = tasks.querySelector("form");
+  const heads = all("th[data-sort]", table);
+  const title = document.title;
+
+  // Tasks: which are shown, and in which order
+  function showTasks() {
+    const rows = Array.from(table.tBodies[0].rows);
+    let shown = 0;
+    for (const row of rows) {
+      row.hidden = form.elements.different.checked && !("different" in row.dataset);
+      shown += !row.hidden;
+    }
+    const noun = rows.length === 1 ? "task" : "tasks";
+    tasks.querySelector(".shown").textContent = shown === rows.length ? `${shown} ${noun}` : `${shown} of ${rows.length} ${noun}`;
+    tasks.querySelector(".nothing").hidden = shown > 0;
+  }
+  function tasksAddress() {
+    const sorted = heads.findIndex((head) => head.getAttribute("aria-sort") !== "none");
+    const parts = [form.elements.different.checked ? "different" : "",
+      sorted < 0 ? "" : `sort=${sorted}&order=${heads[sorted].getAttribute("aria-sort")}`].filter(Boolean);
+    return parts.length ? `#tasks?${parts.join("&")}` : "#tasks";
+  }
+  // the address is replaced, not added to: going back leads to the page before, not to the switch before
+  const remember = () => history.replaceState(null, "", tasksAddress());
+  function applyAddress(query) {
+    const asked = new URLSearchParams(query);
+    form.elements.different.checked = asked.has("different");
+    const head = heads[Number(asked.get("sort") ?? NaN)];
+    const order = asked.get("order");
+    if (head && (order === "ascending" || order === "descending")) {
+      for (let turn = 0; turn < 2 && head.getAttribute("aria-sort") !== order; turn += 1) sortBy(table, head);
+    }
+    showTasks();
+  }
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", () => { showTasks(); remember(); });
+  for (const head of heads) head.firstElementChild.addEventListener("click", remember);
+  showTasks();
+
+  // Two trials side by side
+  const data = new Map(all("script.trial-data").map((script) => [script.dataset.anchor, script]));
+  const told = document.getElementById("pairs");
+  const pairs = told ? JSON.parse(told.textContent) : {};
+  const baseline = told?.dataset.baseline;
+  const addressOf = (anchor) => `#pair/${anchor.split("/").map((part) => encodeURIComponent(part).replaceAll("%40", "@")).join("/")}`;
+  const split = (anchor) => [anchor.slice(0, anchor.indexOf("/")), anchor.slice(anchor.indexOf("/") + 1)];
+  const taskOf = (trial) => trial.replace(/@\d+$/, "");
+  let left = 0; // how far the overview was scrolled
+  let back = "#tasks"; // what the overview showed
+
+  function messagesOf(trial) {
+    return trial.sessions.flat().map((one) => message(one, WHO[one.role]));
+  }
+  function sentence(pair, alike) {
+    if (!pair) return "The conversations are alike to their ends: the same messages and the same tool calls.";
+    const before = alike === 1 ? "The first message is alike" : `The first ${alike} messages are alike`;
+    const answers = pair.answers ? `, though ${pair.answers} of the tools’ answers in them differ` : "";
+    const where = pair.part === "one ends here" ? "then one of the conversations ends" : `the first difference is in ${pair.part}`;
+    return alike ? `${before}${answers}; ${where}.` : `${where[0].toUpperCase()}${where.slice(1)}, in the first message.`;
+  }
+  function goTo(first, pair, name) {
+    if (!pair || !first) return null;
+    const button = make("button", { type: "button", class: "plain" }, `go to that of ${name}`);
+    button.addEventListener("click", () => { first.scrollIntoView(); first.focus({ preventScroll: true }); });
+    return [button, " "];
+  }
+  function choices(label, anchors, current, nameOf) {
+    if (anchors.length < 2) return null;
+    return make("nav", { class: "ways", "aria-label": label }, label, anchors.map((anchor) =>
+      make("a", { href: addressOf(anchor), "aria-current": anchor === current ? "page" : null }, nameOf(anchor))));
+  }
+  function pairPage(anchor) {
+    const [variant, trial] = split(anchor);
+    const [mine, theirs] = [`${baseline}/${trial}`, anchor].map((one) => JSON.parse(data.get(one).textContent));
+    const own = [messagesOf(mine), messagesOf(theirs)];
+    const pair = pairs[anchor];
+    const shortest = Math.min(own[0].length, own[1].length);
+    const alike = pair ? Math.min(pair.at, shortest) : shortest;
+    for (const first of pair ? own.map((side) => side[alike]).filter(Boolean) : []) {
+      first.classList.add("first-difference");
+      first.setAttribute("tabindex", "-1");
+    }
+    const anchors = Object.keys(pairs);
+    const column = (side, messages) => make("div", {},
+      card(side.variant, side.title, facts(side.facts), side.cut ? make("p", { class: "notice" }, side.cut) : null),
+      messages.slice(alike).length ? messages.slice(alike) : make("p", { class: "soft" }, "This conversation has ended."));
+    return [
+      make("div", { class: "trial-head" },
+        make("span", { class: "back" }, make("a", { href: back }, "← all tasks")),
+        choices("Repetition", anchors.filter((one) => split(one)[0] === variant && taskOf(split(one)[1]) === taskOf(trial)), anchor,
+          (one) => /@(\d+)$/.exec(one)?.[1] ?? "1"),
+        choices("Variant", anchors.filter((one) => split(one)[1] === trial), anchor, (one) => split(one)[0]),
+        make("h1", { tabindex: "-1" }, `${trial}: ${baseline} and ${variant}`)),
+      make("p", {}, sentence(pair, alike), " ", own.map((side, index) => goTo(side[alike], pair, [baseline, variant][index]))),
+      alike ? make("details", { class: "fold alike" }, make("summary", {}, alike === 1 ? "1 message on both sides" : `${alike} messages on both sides`), own[0].slice(0, alike)) : null,
+      make("div", { class: "sides" }, column(mine, own[0]), column(theirs, own[1])),
+    ].filter(Boolean);
+  }
+
+  // Addresses
+  function route() {
+    let anchor = location.hash.slice(1);
+    try { anchor = decodeURIComponent(anchor); } catch { /* as it stands */ }
+    const trial = anchor.startsWith("pair/") ? anchor.slice(5) : "";
+    if (trial in pairs) {
+      if (place.hidden) [left, back] = [scrollY, tasksAddress()];
+      place.replaceChildren(...pairPage(trial));
+      overview.hidden = true;
+      place.hidden = false;
+      document.title = `${trial} · ${title}`;
+      scrollTo(0, 0);
+      place.querySelector("h1").focus({ preventScroll: true });
+      return;
+    }
+    const wasPair = !place.hidden;
+    place.hidden = true;
+    place.replaceChildren();
+    overview.hidden = false;
+    document.title = title;
+    const [name, query] = anchor.split("?");
+    if (name === "tasks") applyAddress(query);
+    if (wasPair && name === "tasks") scrollTo(0, left);
+    else if (query !== undefined) tasks.scrollIntoView();
+  }
+  addEventListener("hashchange", route);
+  route();
+
+  // Paper can't be unfolded
+  addEventListener("beforeprint", () => {
+    for (const details of all("details", place)) details.open = true;
+    for (const button of all(".more button", place)) button.click();
+  });
+})();

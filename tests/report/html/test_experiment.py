@@ -1,0 +1,184 @@
+"""The page of an experiment in a real browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from browser import chromium, opened
+from past_experiments import ABILITIES, write_variants
+from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
+from pinchbench.report.html.experiment import write_experiment_page
+from pinchbench.report.html.page import write_report
+from pinchbench.report.html.section import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+MISCHIEF = "</script><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7 * 7 }} \u202egnp"
+SECTION = Section(
+    id="decision",
+    title="Decision",
+    sentences=("After 12 blocks, `high` is better.", MISCHIEF),
+    columns=("variant", "evidence"),
+    rows=(("high", "25.3"), (MISCHIEF, "none")),
+)
+DESK, PHONE = 1280, 360
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two variants that have run and one that has not, some tasks alike."""
+    folder = tmp_path_factory.mktemp("small")
+    files = write_variants(folder, tasks=9, repetitions=2, variants={"low": 0.9, "high": 0.93})
+    read = read_experiment_runs(files)
+    gone = replace(read.variants[0], name="gone", run=None, side=None, failed=f"No release. {MISCHIEF}")
+    write_experiment_page(
+        files.page,
+        name=read.name,
+        variants=[*read.variants, gone],
+        comparisons=read.comparisons,
+        sections=[SECTION],
+    )
+    return files.page
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    files = write_variants(tmp_path_factory.mktemp("large"), tasks=43, repetitions=3)
+    write_experiment(read_experiment_runs(files), files.page)
+    return files.page
+
+
+def _shown(page: Page) -> list[str]:
+    return page.locator(".matrix tbody th:visible").all_inner_texts()
+
+
+def test_five_variants_of_43_tasks_are_all_there_once_the_page_has_been_read(browser: Browser, large: Path) -> None:
+    with opened(browser, large) as watched:
+        page = watched.page
+        assert page.evaluate("document.readyState") == "complete"
+        assert page.locator(".matrix tbody tr").count() == 43
+        assert page.locator(".matrix tbody td[data-value]").count() == 43 * (len(ABILITIES) + 1)
+        assert page.locator(".verdicts > li").count() == 4
+        assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+        assert watched.complaints == []
+        assert watched.requests == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, large: Path, is_dark: bool) -> None:
+    with opened(browser, large, width=PHONE, is_dark=is_dark) as watched:
+        page = watched.page
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+        assert page.locator(".plot .narrow svg:visible").count() == 2
+        page.locator(".matrix td a").first.click()
+        page.locator("#pair h1").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+        left, right = (one.bounding_box() for one in page.locator(".sides > div").all())
+        assert left is not None
+        assert right is not None
+        assert right["y"] >= left["y"] + left["height"]
+
+
+def test_a_variant_without_a_run_is_named_and_text_from_outside_stays_text(browser: Browser, small: Path) -> None:
+    with opened(browser, small) as watched:
+        page = watched.page
+        assert "gone could not be run: No release. </script>" in page.locator(".notice").all_inner_texts()[-1]
+        assert "{{ 7 * 7 }} ‹U+202E›gnp" in page.locator("#decision").inner_text()
+        assert page.locator("#decision code").inner_text() == "high"
+        assert page.locator("#decision td").first.inner_text() == "25.3"
+        assert watched.complaints == []
+        assert watched.requests == []
+
+
+def test_only_tasks_that_differ_are_shown_by_keyboard_and_the_address_keeps_it(browser: Browser, small: Path) -> None:
+    with opened(browser, small) as watched:
+        page = watched.page
+        every = _shown(page)
+        different = page.locator(".matrix tr[data-different] th").all_inner_texts()
+        assert 0 < len(different) < len(every) == 9
+        switch = page.get_by_role("switch", name="different only")
+        switch.focus()
+        page.keyboard.press("Space")
+        assert _shown(page) == different
+        expect(page.locator("#tasks .shown")).to_have_text(f"{len(different)} of 9 tasks")
+        assert page.evaluate("location.hash") == "#tasks?different"
+
+        page.locator(".matrix th", has_text="spread").get_by_role("button").focus()
+        page.keyboard.press("Enter")
+        order = _shown(page)
+        assert sorted(order) == sorted(different)
+        address = page.evaluate("location.hash")
+        page.reload()
+        assert page.evaluate("location.hash") == address
+        assert _shown(page) == order
+
+        switch.focus()
+        page.keyboard.press("Space")
+        assert sorted(_shown(page)) == sorted(every)
+
+
+def test_a_score_leads_to_both_trials_with_their_first_difference_marked(browser: Browser, large: Path) -> None:
+    with opened(browser, large, anchor="#tasks?different&sort=6&order=descending") as watched:
+        page = watched.page
+        order = _shown(page)
+        page.locator(".matrix tbody tr").first.get_by_role("link", name="large in").press("Enter")
+        expect(page.locator("#pair h1")).to_have_text(f"{order[0]}: default and large")
+        expect(page.locator("#pair h1")).to_be_focused()
+        cards = page.locator(".sides .card h2")
+        assert [text.split()[0] for text in cards.all_inner_texts()] == ["default", "large"]
+        marked = page.locator(".first-difference")
+        assert marked.count() == 2
+        assert len(set(marked.all_inner_texts())) == 2
+        left, right = (one.bounding_box() for one in page.locator(".sides > div").all())
+        assert left is not None
+        assert right is not None
+        assert right["x"] > left["x"] + left["width"] - 1
+
+        page.get_by_role("button", name="go to that of large").press("Enter")
+        expect(marked.last).to_be_focused()
+        page.get_by_role("navigation", name="Repetition").get_by_role("link", name="2").press("Enter")
+        expect(page.locator("#pair h1")).to_have_text(f"{order[0]}@2: default and large")
+        page.go_back()
+        page.go_back()
+        expect(page.locator("#overview")).to_be_visible()
+        assert page.evaluate("location.hash") == "#tasks?different&sort=6&order=descending"
+        assert _shown(page) == order
+        assert watched.complaints == []
+
+
+def test_a_page_with_reports_beside_it_links_to_them(tmp_path: Path) -> None:
+    files = write_variants(tmp_path, tasks=3, repetitions=1, variants={"low": 0.9, "high": 0.3}, trouble=0.0)
+    read = read_experiment_runs(files)
+    for one in read.variants:
+        assert one.run is not None
+        write_report([one.run], one.run.files.folder / "report.html")
+    write_experiment(read, files.page)
+    text = files.page.read_text(encoding="utf-8")
+
+    assert 'href="../example-low_20260102-030000-0001/report.html"' in text
+    assert 'href="../example-low_20260102-030000-0001/report.html#trial/task_000"' in text
+    assert 'href="#pair/high/task_000"' in text
+
+
+def test_the_same_files_give_the_same_page(tmp_path: Path) -> None:
+    files = write_variants(tmp_path, tasks=3, repetitions=2, variants={"low": 0.9, "high": 0.3})
+    pages = []
+    for _ in range(2):
+        write_experiment(read_experiment_runs(files), files.page)
+        pages.append(files.page.read_bytes())
+
+    assert pages[0] == pages[1]

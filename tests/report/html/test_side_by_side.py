@@ -1,0 +1,122 @@
+"""Two trials of a task side by side."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from past_runs import Made, PlannedRun, write_run
+from pinchbench.model import Reason
+from pinchbench.report.html.side_by_side import (
+    Divergence,
+    Part,
+    Step,
+    embedded_pairs,
+    first_difference,
+    steps_of,
+)
+from pinchbench.results.finished_run import read_run
+from pinchbench.transcript.conversation import Message, Role, ToolCall
+from pinchbench.wire.normalise import Normaliser
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.results.finished_run import PastRun
+
+ASKED = Step(role=Role.USER, text="Write it.")
+LISTED = Step(role=Role.ASSISTANT, text="I look.", calls=(("exec", '{"command":"ls"}'),), answers=("a.md",))
+DONE = Step(role=Role.ASSISTANT, text="Done.")
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        ([ASKED, LISTED, DONE], None),
+        ([ASKED, LISTED], Divergence(at=2, part=Part.END)),
+        ([ASKED, LISTED, ASKED], Divergence(at=2, part=Part.SPEAKER)),
+        ([ASKED, DONE], Divergence(at=1, part=Part.TEXT)),
+        ([ASKED, Step(role=Role.ASSISTANT, text="I look.")], Divergence(at=1, part=Part.CALL)),
+        ([], Divergence(at=0, part=Part.END)),
+    ],
+)
+def test_the_first_difference_is_in_who_speaks_the_text_or_the_calls(
+    other: list[Step], found: Divergence | None
+) -> None:
+    assert first_difference([ASKED, LISTED, DONE], other) == found
+    assert first_difference(other, [ASKED, LISTED, DONE]) == found
+
+
+def test_answers_of_tools_that_differ_are_counted_but_are_not_the_models_difference() -> None:
+    other = Step(role=LISTED.role, text=LISTED.text, calls=LISTED.calls, answers=("b.md",))
+
+    assert first_difference([ASKED, LISTED], [ASKED, other]) is None
+    assert first_difference([LISTED, ASKED], [other, DONE]) == Divergence(at=1, part=Part.SPEAKER, answers=1)
+
+
+def test_times_ids_and_places_of_a_run_make_no_difference() -> None:
+    def steps(workspace: str, run: str, at: str) -> tuple[Step, ...]:
+        call = ToolCall(id=run, name="exec", arguments={"command": f"ls {workspace}/a.md", "timeout": 5})
+        normaliser = Normaliser(places={workspace: "<workspace>", run: "<run>"}, today=date(2026, 1, 2))
+        messages = [
+            Message(role=Role.USER, text=f"[Fri {at} UTC] Work in\n {workspace}."),
+            Message(role=Role.ASSISTANT, text=f"That is run {run}.", calls=(call,)),
+            Message(role=Role.TOOL, text=f"{workspace}/a.md", call_id=run),
+        ]
+        return steps_of(messages, normaliser)
+
+    one = steps("/tmp/one/task", "20260102-030000-0001", "2026-01-02 03:00")
+
+    assert one == steps("/tmp/two/task", "20260102-040000-0002", "2026-01-02 04:10")
+    assert [len(step.answers) for step in one] == [0, 1]
+
+
+def test_an_answer_without_its_call_is_a_message_of_its_own_as_on_the_page() -> None:
+    messages = [Message(role=Role.TOOL, text="late", call_id="gone"), Message(role=Role.ASSISTANT)]
+
+    assert [step.role for step in steps_of(messages, Normaliser(today=date.min))] == [Role.TOOL, Role.ASSISTANT]
+
+
+def _run(folder: Path, number: int, **trials: tuple[Made, ...]) -> PastRun:
+    run = PlannedRun(trials=trials, run_id=f"20260102-030000-000{number}", model=f"mock/m{number}")
+    return read_run(write_run(folder, run))
+
+
+def test_the_first_repetition_of_every_task_comes_before_the_second_of_any(tmp_path: Path) -> None:
+    trials = {"task_a": (Made(), Made()), "task_b": (Made(), Made())}
+    variants = [("one", _run(tmp_path, 1, **trials)), ("two", _run(tmp_path, 2, **trials))]
+    whole = embedded_pairs(variants, ["task_b", "task_a"])
+    part = embedded_pairs(variants, ["task_b", "task_a"], total_bytes=len(whole.trials["one/task_b"]) * 3)
+    one = embedded_pairs(variants, ["task_b", "task_a"], total_bytes=1)
+
+    assert list(whole.pairs) == ["two/task_b", "two/task_a", "two/task_b@2", "two/task_a@2"]
+    assert list(part.pairs) == ["two/task_b", "two/task_a"]
+    assert part.left_out == ()
+    assert list(one.pairs) == ["two/task_b"]
+    assert one.left_out == ("task_a",)
+    assert one.first == {("two", "task_b"): "two/task_b"}
+
+
+def test_a_trial_without_a_conversation_has_no_pair(tmp_path: Path) -> None:
+    lost = Made(reason=Reason.NO_TRANSCRIPT, score=None)
+    one = _run(tmp_path, 1, task_a=(lost,), task_b=(Made(),), task_c=(Made(),))
+    two = _run(tmp_path, 2, task_a=(Made(),), task_b=(lost,), task_c=(Made(),))
+    found = embedded_pairs([("one", one), ("two", two)], ["task_a", "task_b", "task_c"])
+
+    assert list(found.pairs) == ["two/task_c"]
+    assert list(found.trials) == ["one/task_c", "two/task_c"]
+    assert found.left_out == ()
+
+
+def test_a_long_conversation_is_cut_with_a_note(tmp_path: Path) -> None:
+    message = {"role": "user", "content": "word " * 5000}
+    long = Made(transcript=json.dumps({"type": "message", "message": message}) + "\n")
+    runs = [("one", _run(tmp_path, 1, task_a=(long,))), ("two", _run(tmp_path, 2, task_a=(long,)))]
+    found = embedded_pairs(runs, ["task_a"], trial_bytes=1000)
+
+    assert len(found.trials["two/task_a"]) < 3000
+    assert "parts of long texts" in json.loads(found.trials["two/task_a"])["cut"]
+    assert found.pairs == {"two/task_a": None}
