@@ -1,4 +1,4 @@
-"""`report`: write one run or several as a self-contained HTML page."""
+"""`report`: write one run, several, or an experiment as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from pinchbench.cli.options import CONTEXT, FOLDER, option
         help="Where each RUN is looked for.")  # fmt: skip
 @performs("report.write_page")
 def report(**_options: Any) -> None:  # noqa: ANN401
-    """Write a run, or several, as one HTML page, and print its path.
+    """Write a run, several, or an experiment as one HTML page, and print its path.
 
-    RUN is a run's id, its folder, or its results file. The page holds everything, transcripts included, and asks no
-    network: it can be sent to others, opened from a disk, and printed.
+    RUN is a run's id, its folder, or its results file, or the folder of an experiment. The page holds everything,
+    transcripts included, and asks no network: it can be sent to others, opened from a disk, and printed. That of an
+    experiment holds the conversations of tasks on which variants differ, and links to the pages of its runs, which are
+    written too.
 
     \b
     pinchbench-async report 20260102-030405-9f3a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.report.html.matrix import MatrixRow
-    from pinchbench.report.html.section import Section
+    from pinchbench.report.html.section import PageSection
     from pinchbench.report.html.side_by_side import EmbeddedPairs
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import Sample
@@ -79,11 +80,11 @@ def write_experiment_page(
     name: str,
     variants: Sequence[ShownVariant],
     comparisons: Sequence[Comparison],
-    sections: Sequence[Section] = (),
+    sections: Sequence[PageSection] = (),
 ) -> None:
     """Write the page of an experiment, atomically. Blocks, for a second or more, because it draws plots.
 
-    The same files give the same page. Links lead from `path`'s folder to the pages of runs beside it that exist then.
+    The same files give the same page. It links to the pages that its runs have then, by their paths from its folder.
 
     Args:
         path: experiment.html in the experiment's folder.
@@ -119,7 +120,7 @@ def write_experiment_page(
         verdicts=_verdicts(comparisons, baseline),
         notices=list(_notices(variants, comparisons)),
         notes=list(notes(comparisons, a=f"{baseline}, the baseline")),
-        variants=_variant_rows(variants, comparisons),
+        variants=_variant_rows(variants, comparisons, path.parent),
         settings=list(_settings(variants)),
         forest=draw_forest(forest, "forest", ends=ENDS) if forest else None,
         forest_label=f"Difference to {baseline} with its 95 % interval. "
@@ -132,7 +133,7 @@ def write_experiment_page(
         different=len(different),
         least=DIFFERENT,
         threshold=threshold,
-        links=_links(variants, rows, pairs),
+        links=_links(variants, rows, pairs, path.parent),
         left_out=[] if pairs is None else [safe_line(task_id) for task_id in pairs.left_out],
         trials={} if pairs is None else pairs.trials,
         pairs=None if pairs is None else pair_list(pairs),
@@ -166,7 +167,9 @@ def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]
         yield from (f"{comparison.b.label}: {sentence}" for sentence in unpaired_told(comparison))
 
 
-def _variant_rows(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
+def _variant_rows(
+    variants: Sequence[ShownVariant], comparisons: Sequence[Comparison], folder: Path
+) -> list[dict[str, object]]:
     by_label = {one.b.label: one for one in comparisons}
     rows = []
     for place, variant in enumerate(variants):
@@ -184,7 +187,7 @@ def _variant_rows(variants: Sequence[ShownVariant], comparisons: Sequence[Compar
                 "p": "" if one is None else told_p(one.p).removeprefix("p = ").removeprefix("p "),
                 "word": "" if one is None else WORDS[one.verdict],
                 "badge": "" if one is None else BADGES.get(one.verdict, "warn"),
-                "report": _report(variant, ""),
+                "report": _report(variant, folder),
             }
         )
     return rows
@@ -279,7 +282,7 @@ def _spent_rows(variants: Sequence[ShownVariant]) -> list[dict[str, object]]:
 
 
 def _links(
-    variants: Sequence[ShownVariant], rows: Sequence[MatrixRow], pairs: EmbeddedPairs | None
+    variants: Sequence[ShownVariant], rows: Sequence[MatrixRow], pairs: EmbeddedPairs | None, folder: Path
 ) -> dict[tuple[str, str], str]:
     """Return where the cells of the table lead to: to both trials side by side, else to the trial in its run's page."""
     links: dict[tuple[str, str], str] = {}
@@ -290,13 +293,13 @@ def _links(
             if anchor is not None:
                 links[variant.name, row.task_id] = href(f"pair/{anchor}")
             elif variant.run is not None and key in variant.run.attempts:
-                links[variant.name, row.task_id] = _report(variant, href(anchor_of("", key)))
+                links[variant.name, row.task_id] = _report(variant, folder, href(anchor_of("", key)))
     return links
 
 
-def _report(variant: ShownVariant, anchor: str) -> str:
-    """Return the relative link to a run's own page, empty if there is none."""
-    run = variant.run
-    if run is None or not (run.files.folder / REPORT_FILE).is_file():
+def _report(variant: ShownVariant, folder: Path, anchor: str = "") -> str:
+    """Return the link from a page in `folder` to a run's own page, empty if there is none."""
+    if variant.run is None:
         return ""
-    return f"../{quote(run.files.name)}/{REPORT_FILE}{anchor}"
+    page = variant.run.files.folder / REPORT_FILE
+    return f"{quote(os.path.relpath(page, folder))}{anchor}" if page.is_file() else ""

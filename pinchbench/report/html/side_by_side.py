@@ -28,7 +28,7 @@ TOTAL_BYTES = 6_000_000  # of conversations in one page
 TRIAL_BYTES = 60_000  # of one conversation: beyond that, its longest texts are truncated
 
 
-class Part(StrEnum):
+class DifferingPart(StrEnum):
     """What differs first between two conversations."""
 
     SPEAKER = "who speaks"
@@ -51,11 +51,11 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Divergence:
+class FirstDifference:
     """Where two conversations first differ: in message `at`, from 0 on, after `answers` tool answers that differ."""
 
     at: int
-    part: Part
+    part: DifferingPart
     answers: int = 0
 
 
@@ -71,12 +71,12 @@ class EmbeddedPairs:
     """
 
     trials: Mapping[str, Markup]
-    pairs: Mapping[str, Divergence | None]
+    pairs: Mapping[str, FirstDifference | None]
     first: Mapping[tuple[str, str], str]
     left_out: tuple[str, ...]
 
 
-def first_difference(a: Sequence[Step], b: Sequence[Step]) -> Divergence | None:
+def first_difference(a: Sequence[Step], b: Sequence[Step]) -> FirstDifference | None:
     """Return where two conversations first differ, by who speaks, the text and the tool calls (pure).
 
     None if they are alike to the end.
@@ -84,13 +84,13 @@ def first_difference(a: Sequence[Step], b: Sequence[Step]) -> Divergence | None:
     answers = 0
     for at, (of_a, of_b) in enumerate(zip_longest(a, b)):
         if of_a is None or of_b is None:
-            return Divergence(at=at, part=Part.END, answers=answers)
+            return FirstDifference(at=at, part=DifferingPart.END, answers=answers)
         if of_a.role is not of_b.role:
-            return Divergence(at=at, part=Part.SPEAKER, answers=answers)
+            return FirstDifference(at=at, part=DifferingPart.SPEAKER, answers=answers)
         if of_a.text != of_b.text:
-            return Divergence(at=at, part=Part.TEXT, answers=answers)
+            return FirstDifference(at=at, part=DifferingPart.TEXT, answers=answers)
         if of_a.calls != of_b.calls:
-            return Divergence(at=at, part=Part.CALL, answers=answers)
+            return FirstDifference(at=at, part=DifferingPart.CALL, answers=answers)
         answers += sum(x != y for x, y in zip_longest(of_a.answers, of_b.answers))
     return None
 
@@ -126,7 +126,7 @@ def embedded_pairs(
     """
     (baseline, base_run), *others = variants
     trials: dict[str, Markup] = {}
-    pairs: dict[str, Divergence | None] = {}
+    pairs: dict[str, FirstDifference | None] = {}
     first: dict[tuple[str, str], str] = {}
     missed: dict[str, None] = {}
     left = total_bytes
@@ -143,7 +143,7 @@ def embedded_pairs(
             anchor = f"{name}/{safe_line(key)}"
             # `script_json` leaves nothing that HTML would interpret
             trials[anchor] = Markup(script_json(_trial(name, run, key, trial_bytes)))  # noqa: S704
-            left -= len(trials[anchor])
+            left -= len(trials[anchor].encode())
             if run is not base_run:
                 pairs[anchor] = first_difference(base_steps, _steps(run, key))
                 first.setdefault((name, key.task_id), anchor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,14 @@ from playwright.sync_api import expect
 
 from browser import chromium, opened
 from past_experiments import ABILITIES, write_variants
+from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
-from pinchbench.report.html.experiment import write_experiment_page
+from pinchbench.report.html.experiment import ShownVariant, write_experiment_page
 from pinchbench.report.html.page import write_report
-from pinchbench.report.html.section import Section
+from pinchbench.report.html.section import PageSection
+from pinchbench.results.compare.comparison import compare
+from pinchbench.results.compare.samples import side_of
+from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 MISCHIEF = "</script><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7 * 7 }} \u202egnp"
-SECTION = Section(
+SECTION = PageSection(
     id="decision",
     title="Decision",
     sentences=("After 12 blocks, `high` is better.", MISCHIEF),
@@ -160,6 +165,38 @@ def test_a_score_leads_to_both_trials_with_their_first_difference_marked(browser
         assert watched.complaints == []
 
 
+def test_what_an_agent_wrote_stays_text_in_both_trials(browser: Browser, tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "1", "name": MISCHIEF, "arguments": {MISCHIEF: MISCHIEF}}
+    content = [{"type": "text", "text": MISCHIEF}, call]
+    messages = [
+        {"role": "assistant", "content": content},
+        {"role": "toolResult", "toolCallId": "1", "content": [{"type": "text", "text": MISCHIEF}]},
+    ]
+    lines = "".join(json.dumps({"type": "message", "message": one}) + "\n" for one in messages)
+    shown = []
+    for number, score in enumerate((1.0, 0.0)):
+        trials = {"task": (Made(score=score, transcript=lines * (number + 1)),)}
+        run = read_run(write_run(tmp_path, PlannedRun(trials=trials, run_id=f"20260102-030000-000{number}")))
+        shown.append(ShownVariant(name=f"v{number}", run=run, side=side_of([run], label=f"v{number}")))
+    path = tmp_path / "experiment.html"
+    sides = [one.side for one in shown if one.side is not None]
+    write_experiment_page(path, name=MISCHIEF, variants=shown, comparisons=compare(sides))
+
+    with opened(browser, path, anchor="#pair/v1/task") as watched:
+        fold = watched.page.locator("#pair details.alike")
+        fold.locator("summary").first.click()
+        assert fold.inner_text().count("<img src=x onerror=alert(2)> {{ 7 * 7 }} ‹U+202E›gnp") >= 2
+        assert "</script><script>alert(1)" in watched.page.locator(".first-difference").inner_text()
+        assert watched.complaints == []
+        assert watched.requests == []
+
+
+def test_an_address_of_no_pair_shows_the_overview(browser: Browser, small: Path) -> None:
+    with opened(browser, small, anchor="#pair/constructor") as watched:
+        expect(watched.page.locator("#overview")).to_be_visible()
+        assert watched.complaints == []
+
+
 def test_a_page_with_reports_beside_it_links_to_them(tmp_path: Path) -> None:
     files = write_variants(tmp_path, tasks=3, repetitions=1, variants={"low": 0.9, "high": 0.3}, trouble=0.0)
     read = read_experiment_runs(files)
@@ -172,6 +209,10 @@ def test_a_page_with_reports_beside_it_links_to_them(tmp_path: Path) -> None:
     assert 'href="../example-low_20260102-030000-0001/report.html"' in text
     assert 'href="../example-low_20260102-030000-0001/report.html#trial/task_000"' in text
     assert 'href="#pair/high/task_000"' in text
+
+    elsewhere = tmp_path / "page.html"
+    write_experiment(read, elsewhere)
+    assert 'href="example-low_20260102-030000-0001/report.html"' in elsewhere.read_text(encoding="utf-8")
 
 
 def test_the_same_files_give_the_same_page(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model import Reason
 from pinchbench.report.html.side_by_side import (
-    Divergence,
-    Part,
+    DifferingPart,
+    FirstDifference,
     Step,
     embedded_pairs,
     first_difference,
@@ -36,15 +36,15 @@ DONE = Step(role=Role.ASSISTANT, text="Done.")
     ("other", "found"),
     [
         ([ASKED, LISTED, DONE], None),
-        ([ASKED, LISTED], Divergence(at=2, part=Part.END)),
-        ([ASKED, LISTED, ASKED], Divergence(at=2, part=Part.SPEAKER)),
-        ([ASKED, DONE], Divergence(at=1, part=Part.TEXT)),
-        ([ASKED, Step(role=Role.ASSISTANT, text="I look.")], Divergence(at=1, part=Part.CALL)),
-        ([], Divergence(at=0, part=Part.END)),
+        ([ASKED, LISTED], FirstDifference(at=2, part=DifferingPart.END)),
+        ([ASKED, LISTED, ASKED], FirstDifference(at=2, part=DifferingPart.SPEAKER)),
+        ([ASKED, DONE], FirstDifference(at=1, part=DifferingPart.TEXT)),
+        ([ASKED, Step(role=Role.ASSISTANT, text="I look.")], FirstDifference(at=1, part=DifferingPart.CALL)),
+        ([], FirstDifference(at=0, part=DifferingPart.END)),
     ],
 )
 def test_the_first_difference_is_in_who_speaks_the_text_or_the_calls(
-    other: list[Step], found: Divergence | None
+    other: list[Step], found: FirstDifference | None
 ) -> None:
     assert first_difference([ASKED, LISTED, DONE], other) == found
     assert first_difference(other, [ASKED, LISTED, DONE]) == found
@@ -54,7 +54,9 @@ def test_answers_of_tools_that_differ_are_counted_but_are_not_the_models_differe
     other = Step(role=LISTED.role, text=LISTED.text, calls=LISTED.calls, answers=("b.md",))
 
     assert first_difference([ASKED, LISTED], [ASKED, other]) is None
-    assert first_difference([LISTED, ASKED], [other, DONE]) == Divergence(at=1, part=Part.SPEAKER, answers=1)
+    assert first_difference([LISTED, ASKED], [other, DONE]) == FirstDifference(
+        at=1, part=DifferingPart.SPEAKER, answers=1
+    )
 
 
 def test_times_ids_and_places_of_a_run_make_no_difference() -> None:

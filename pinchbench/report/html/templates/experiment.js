@@ -111,7 +111,7 @@
     let anchor = location.hash.slice(1);
     try { anchor = decodeURIComponent(anchor); } catch { /* as it stands */ }
     const trial = anchor.startsWith("pair/") ? anchor.slice(5) : "";
-    if (trial in pairs) {
+    if (Object.hasOwn(pairs, trial)) {
       if (place.hidden) [left, back] = [scrollY, tasksAddress()];
       place.replaceChildren(...pairPage(trial));
       overview.hidden = true;
