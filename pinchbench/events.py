@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.model import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pinchbench.model import Grade, Outcome, TrialKey
@@ -34,14 +35,13 @@ class TrialAhead:
 class GradedBefore:
     """How many trials were graded before a run was resumed, by what came of it.
 
-    `points` is the sum of the `scores` that were given, each in 0-1.
+    `scores` are those that were given, each in 0-1, by task.
     """
 
     passed: int = 0
     failed: int = 0
     ungraded: int = 0
-    scores: int = 0
-    points: float = 0.0
+    scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

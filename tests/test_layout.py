@@ -172,7 +172,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     ),
     # test_live.py, test_summary.py and tests/cli
     "report/terminal": (
-        "experiment",
         "lines",
         "plan",
     ),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts
 
 from dataclasses import dataclass, field, replace
-from math import fsum, inf
+from math import inf
 from typing import TYPE_CHECKING
 
 from pinchbench.events import GradedBefore
@@ -259,15 +259,13 @@ class RunState:
         counting = [self.trials[key].counting for key in keys if key in self.trials and self.trials[key].outcomes]
         valid = [one for one in counting if one.reason.is_valid and self.is_graded(one)]
         grades = [self.attempt_grades[one.key, one.attempt] for one in valid]
-        scores = [grade.score for grade in grades if grade.score is not None]
-        passed = sum(score >= threshold for score in scores)
-        return GradedBefore(
-            passed=passed,
-            failed=len(scores) - passed,
-            ungraded=len(grades) - len(scores),
-            scores=len(scores),
-            points=fsum(scores),
-        )
+        scores: dict[str, tuple[float, ...]] = {}
+        for grade in grades:
+            if grade.score is not None:
+                scores[grade.key.task_id] = (*scores.get(grade.key.task_id, ()), grade.score)
+        given = [score for own in scores.values() for score in own]
+        passed = sum(score >= threshold for score in given)
+        return GradedBefore(passed=passed, failed=len(given) - passed, ungraded=len(grades) - len(given), scores=scores)
 
 
 NEW_TRIAL = TrialState()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from rich.console import Group
@@ -17,33 +17,39 @@ from pinchbench.report.terminal.columns import Cell, Column, aligned
 from pinchbench.report.terminal.lines import grade_text, outcome_text
 from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.report.text import amount, duration, many, plain, price
+from pinchbench.results.compare.paired_test import Pair, untested_difference
 from pinchbench.results.compare.samples import Spent
 from pinchbench.results.compare.verdict import WORDS, told, told_p
 from pinchbench.results.statistics import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream
     from rich.console import Console
 
     from pinchbench.events import Event
+    from pinchbench.report.terminal.progress import Counts
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import Sample
+    from pinchbench.results.statistics import Estimate
 
 REFRESH_S = 0.5
+RESAMPLES = 200  # of the scores, for an interval that is drawn anew with each grade
+TABLE_S = 60.0  # between two tables where nothing is redrawn
 NAME_WIDTH = 12  # columns of a variant's name where the terminal is narrow
 COLUMNS = (
     Column(name="variant", least=NAME_WIDTH),
     Column(name="done", is_right=True),
-    Column(name="running", is_right=True),
-    Column(name="score", is_right=True),
-    Column(name="95 % interval", is_right=True, rank=1),
-    Column(name="failed", is_right=True, rank=2),
+    Column(name="score (95 %)", rank=1),
+    Column(name="difference (95 %)"),
+    Column(name="excl.", is_right=True),
+    Column(name="cost", is_right=True, rank=2),
+    Column(name="running", is_right=True, rank=3),
     Column(name="tokens", is_right=True, rank=4),
-    Column(name="cost", is_right=True, rank=3),
-    Column(name="", least=0),
+    Column(name="", least=0, rank=5),
 )
+LEGEND = "?: undecided so far, 0 is in the interval. excl.: trials that are in no score."
 
 
 @dataclass(slots=True)
@@ -52,13 +58,26 @@ class _Row:
 
     progress: RunProgress = field(default_factory=RunProgress)
     has_left: bool = False
+    known: Estimate | None = None  # of the scores at `counts`
+    counts: Counts | None = None
+
+    def score(self) -> Estimate:
+        """Estimate the mean of what is graded by now, anew only if that has changed."""
+        if self.known is None or self.counts is not self.progress.counts:
+            self.counts = self.progress.counts
+            self.known = estimate(self.counts.scores, resamples=RESAMPLES)
+        return self.known
 
 
 class ExperimentView:
     """Shows the runs of an experiment; `observe` returns what `run_experiment` calls for each of them."""
 
     def __init__(self, console: Console, names: Sequence[str], *, draws: bool, is_full: Callable[[], bool]) -> None:
-        """`draws`: redraw a table of the variants; else each event is a line. Nothing is shown while `is_full`."""
+        """`names` begins with the baseline's.
+
+        `draws`: redraw a table of the variants; else each event is a line, and so is each row of the table, once a
+        minute. Nothing is shown while `is_full`.
+        """
         self._console = console
         self._draws = draws
         self._is_full = is_full
@@ -66,7 +85,7 @@ class ExperimentView:
         self._width = max(map(len, names))
         self._live: Live | None = None
 
-    def observe(self, name: str) -> Callable[[MemoryObjectReceiveStream[Event]], object]:
+    def observe(self, name: str) -> Callable[[MemoryObjectReceiveStream[Event]], Coroutine[Any, Any, None]]:
         """Return the observer of the run of this variant."""
         return partial(self._watch, name)
 
@@ -75,19 +94,32 @@ class ExperimentView:
         self._line(Text(plain(sentence)))
 
     async def draw(self) -> None:
-        """Redraw the table of the variants until cancelled; on a terminal only."""
+        """Redraw the table of the variants until cancelled; without a terminal, write it once a minute."""
         if not self._draws:
-            return
+            await self._write_tables()
         with Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
             self._live = live
+            drawn: list[Text] = []
             try:
                 while True:
-                    if not self._is_full():
-                        live.update(Group(*self._table()), refresh=True)
+                    table = self._table()
+                    if table != drawn and not self._is_full():
+                        drawn = table
+                        live.update(Group(*table), refresh=True)
                     await anyio.sleep(REFRESH_S)
             finally:
                 live.update(Text(""), refresh=True)
                 self._live = None
+
+    async def _write_tables(self) -> None:
+        written: list[Text] = []
+        while True:
+            await anyio.sleep(TABLE_S)
+            table = self._table()
+            if table != written and not self._is_full():
+                written = table
+                for line in table:
+                    self._console.print(Text(line.plain.rstrip()), soft_wrap=True, highlight=False)
 
     async def _watch(self, name: str, events: MemoryObjectReceiveStream[Event]) -> None:
         row = self._rows[name]
@@ -116,29 +148,49 @@ class ExperimentView:
         self._console.print(line if self._draws else Text(line.plain), soft_wrap=True, highlight=False)
 
     def _table(self) -> list[Text]:
-        return aligned(COLUMNS, [_live_row(name, row) for name, row in self._rows.items()], width=self._console.width)
+        baseline, *_ = self._rows.values()
+        rows = [_live_row(name, row, None if row is baseline else baseline) for name, row in self._rows.items()]
+        legend = Text(LEGEND, style="dim", no_wrap=True, overflow="ellipsis")
+        return [*aligned(COLUMNS, rows, width=self._console.width), legend]
 
 
-def _live_row(name: str, row: _Row) -> list[Cell]:
-    progress, counts = row.progress, row.progress.counts
-    scores: dict[str, list[float]] = {}
-    for (key, _), grade in progress.grades.items():
-        if grade.score is not None:
-            scores.setdefault(key.task_id, []).append(grade.score)
-    known = estimate(scores, resamples=200)
+def _live_row(name: str, row: _Row, baseline: _Row | None) -> list[Cell]:
+    progress, counts, known = row.progress, row.progress.counts, row.score()
     usage = progress.agents_usage
     state = progress.step if progress.began is None else progress.pace
+    excluded = counts.ungraded + counts.infrastructure + counts.untrusted + counts.missing
+    interval = "" if known.low is None else f" ({known.low:.2f}, {known.high:.2f})"
     return [
         Cell(text=plain(name), style="bold"),
         Cell(text=f"{counts.done}/{progress.trials}" if progress.trials else "–"),
-        Cell(text=str(len(progress.slots))),
-        Cell(text="–" if counts.mean is None else f"{counts.mean:.3f}"),
-        Cell(text="–" if known.low is None else f"{known.low:.3f} to {known.high:.3f}"),
-        Cell(text=str(counts.infrastructure)),
-        Cell(text=amount(usage.total_tokens)),
+        Cell(text="–" if known.mean is None else f"{known.mean:.2f}{interval}"),
+        _difference(counts, baseline),
+        Cell(text=str(excluded)),
         Cell(text="–" if usage.known_cost_usd is None else price(usage.known_cost_usd)),
+        Cell(text=str(len(progress.slots))),
+        Cell(text=amount(usage.total_tokens)),
         Cell(text="ended" if row.has_left else plain(state), style="dim"),
     ]
+
+
+def _difference(counts: Counts, baseline: _Row | None) -> Cell:
+    """Return the difference to the baseline on the tasks that both have a score for by now."""
+    if baseline is None:
+        return Cell(text="baseline", style="dim")
+    others = baseline.progress.counts.scores
+    both = [Pair(a=tuple(others[task]), b=tuple(own)) for task, own in counts.scores.items() if task in others]
+    one = untested_difference(both)
+    if one.mean is None:
+        return Cell(text="–")
+    if one.low is None or one.high is None:
+        return Cell(text=f"? {_two_digits(one.mean)}", style="yellow")
+    is_open = one.low <= 0.0 <= one.high
+    text = f"{_two_digits(one.mean)} ({_two_digits(one.low)}, {_two_digits(one.high)})"
+    return Cell(text=f"{'?' if is_open else ' '} {text}", style="yellow" if is_open else "bold")
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
 
 
 SUMMARY = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
@@ -23,6 +24,8 @@ from pinchbench.model import Ending, Reason, Ungraded, Usage
 from pinchbench.report.terminal.eta import Question, Timed, Waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pinchbench.events import Event
     from pinchbench.model import Grade, Outcome, TrialKey
 
@@ -58,7 +61,10 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counts:
-    """The trials of the whole run that have ended, by state: each is in exactly one of `passed` to `waiting`."""
+    """The trials of the whole run that have ended, by state: each is in exactly one of `passed` to `interrupted`.
+
+    `scores` are those of the passed and the failed, in 0-1, by task; `mean` is that of all of them.
+    """
 
     passed: int = 0
     failed: int = 0
@@ -68,7 +74,7 @@ class Counts:
     waiting: int = 0  # to be graded
     missing: int = 0  # not started because a prerequisite is missing
     interrupted: int = 0  # not final: they are run again when the run is resumed
-    scores: int = 0
+    scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
     mean: float | None = None
 
     @property
@@ -267,7 +273,7 @@ class RunProgress:
         earlier = self.earlier
         number = {"passed": earlier.passed, "failed": earlier.failed, "ungraded": earlier.ungraded}
         number |= dict.fromkeys(("infrastructure", "untrusted", "waiting", "missing", "interrupted"), 0)
-        scores = []
+        scores = {task_id: list(own) for task_id, own in earlier.scores.items()}
         for key, outcome in self.ended.items():
             grade = self.grades.get((key, outcome.attempt))
             if outcome.reason.ending is Ending.INTERRUPTED:
@@ -283,11 +289,10 @@ class RunProgress:
             elif grade.score is None:
                 number["ungraded"] += 1
             else:
-                scores.append(grade.score)
+                scores.setdefault(key.task_id, []).append(grade.score)
                 number["passed" if grade.score >= self.threshold else "failed"] += 1
-        count = earlier.scores + len(scores)
-        mean = (earlier.points + sum(scores)) / count if count else None
-        return Counts(scores=count, mean=mean, **number)
+        given = [score for own in scores.values() for score in own]
+        return Counts(scores=scores, mean=fsum(given) / len(given) if given else None, **number)
 
     def question(self, now: float) -> Question | None:
         """Return the input for a forecast; None if there is nothing to forecast."""

@@ -106,7 +106,7 @@ def _count_parts(run_progress: RunProgress) -> Iterator[str]:
     }
     yield from (f"{number} {words}" for words, number in others.items() if number)
     if counts.mean is not None:
-        yield _mean(counts.mean, counts.scores)
+        yield _mean(counts.mean, counts.passed + counts.failed)
 
 
 def _tokens_part(run_progress: RunProgress) -> str:

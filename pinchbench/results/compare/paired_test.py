@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, fsum, sqrt
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING
@@ -122,22 +122,32 @@ def difference_of(pairs: Sequence[Pair], *, seed: int = SEED, flips: int = FLIPS
 
     The order of tasks and repetitions makes no difference; swapping the sides gives the mirrored result.
     """
-    differences = sorted((pair.difference for pair in pairs), key=lambda one: (abs(one), one))
+    untested = untested_difference(pairs)
+    if untested.tasks < FEWEST_TASKS:
+        return untested
+    p, is_exact = _test(pairs, _sorted_differences(pairs), seed, flips)
+    return replace(untested, p=p, is_exact=is_exact)
+
+
+def untested_difference(pairs: Sequence[Pair]) -> Difference:
+    """Return the mean difference and its interval without a test, which takes far longer."""
+    differences = _sorted_differences(pairs)
     if not differences:
         return Difference()
     mean = _mean(differences)
     if len(differences) == 1:
         return Difference(mean=mean, tasks=1)
     half, (further_down, further_up) = _half_width(differences), _skewed(differences)
-    p, is_exact = _test(pairs, differences, seed, flips) if len(differences) >= FEWEST_TASKS else (None, False)
     return Difference(
         mean=mean,
         low=max(-1.0, mean - half - further_down),
         high=min(1.0, mean + half + further_up),
-        p=p,
-        is_exact=is_exact,
         tasks=len(differences),
     )
+
+
+def _sorted_differences(pairs: Sequence[Pair]) -> list[float]:
+    return sorted((pair.difference for pair in pairs), key=lambda one: (abs(one), one))
 
 
 def needed(pairs: Sequence[Pair]) -> RequiredSamples:

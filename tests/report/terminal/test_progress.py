@@ -54,7 +54,7 @@ def board_of(*events: object, now: float = 0.0) -> RunProgress:
 
 def test_every_trial_that_has_ended_is_exactly_one_of_the_counts() -> None:
     run_progress = board_of(
-        began(trials=9, done=2, earlier=GradedBefore(passed=1, ungraded=1, scores=1, points=0.9)),
+        began(trials=9, done=2, earlier=GradedBefore(passed=1, ungraded=1, scores={"task_x": (0.9,)})),
         *(ended(number) for number in range(4)),
         ended(4, Reason.PROVIDER_ERROR),
         ended(5, Reason.INTERRUPTED),
@@ -254,7 +254,7 @@ def test_a_run_that_is_resumed_counts_as_a_whole_and_what_it_left_ungraded_is_be
     resumption = began(
         trials=6,
         done=4,
-        earlier=GradedBefore(passed=2, failed=1, scores=3, points=2.1),
+        earlier=GradedBefore(passed=2, failed=1, scores={"task_x": (0.5, 0.7, 0.9)}),
         to_grade=(left, again),
         ahead=tuple(TrialAhead(key=key(number), timeout_s=60) for number in (1, 2)),
         spent=Usage(total_tokens=100, cost_usd=1.0),
@@ -268,7 +268,7 @@ def test_a_run_that_is_resumed_counts_as_a_whole_and_what_it_left_ungraded_is_be
     counts = run_progress.counts
     assert (counts.passed, counts.failed, counts.waiting, counts.done) == (3, 2, 0, 5)
     assert counts.mean == pytest.approx(3.0 / 5)
-    assert counts.scores == 5
+    assert sum(map(len, counts.scores.values())) == counts.passed + counts.failed == 5
     assert (run_progress.agents_usage.total_tokens, run_progress.judge_usage.total_tokens) == (110, 7)
 
 

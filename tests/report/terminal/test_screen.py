@@ -113,7 +113,7 @@ def test_each_limit_stands_beside_what_is_used_of_it_and_a_resumed_runs_counts_a
         slots=1,
         folder=Path("r"),
         done=3,
-        earlier=GradedBefore(passed=2, failed=1, scores=3, points=2.25),
+        earlier=GradedBefore(passed=2, failed=1, scores={"task_x": (0.5, 0.75, 1.0)}),
         max_cost_usd=5.0,
         max_tokens=230_000,
         max_hours=2.0,
