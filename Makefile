@@ -110,6 +110,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/report_page.py
 	$(BIN)/python tests/bench/calibration.py
 	$(BIN)/python tests/bench/sequential.py
+	$(BIN)/python tests/bench/items.py
 	$(BIN)/python tests/bench/wire.py
 	$(BIN)/python tests/bench/deaths.py
 

@@ -176,7 +176,8 @@ class RunConfig:
 
     Attributes:
         model: given to OpenClaw as it is, such as `anthropic/claude-sonnet-4-6`.
-        suite: `all`, `core`, `automated-only`, a category, task ids; commas mix.
+        suite: `all`, `core`, `automated-only`, a category, task ids; commas mix. `short:N`: N tasks, chosen by the runs
+            in `output_dir`.
         tasks_dir: the suite's folder; None for the bundled one. All paths become absolute, `~` included.
         output_dir: where the result goes; made when missing.
         run_root: where workspaces and private homes go, in a private folder for each run; made when missing.

@@ -73,6 +73,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "tasks",
         "tasks_check",
         "tasks_new",
+        "tasks_stats",
         "upload",
         "verify",
         "watch",

@@ -42,7 +42,8 @@ SECTIONS = {
         " demo/oracle plays the solutions, demo/null does nothing. Several are run side by side and compared with the"
         " first.")  # fmt: skip
 @option("--suite", default="all", show_default=True, shell_complete=complete_tasks,
-        help="all, core, automated-only, a category, task ids; commas mix.")  # fmt: skip
+        help="all, core, automated-only, a category, task ids; commas mix. short:N: N tasks that rank models as all do,"
+        " chosen by the runs in --output-dir.")  # fmt: skip
 @TASKS_DIR
 @option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), default=1, show_default=True,
         help="Trials at once; about 1 GB of memory each, or 0.3 GB in a gateway that takes 1 to 2 GB.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""`tasks`: list, show and check the tasks of a suite, or create a new one."""
+"""`tasks`: list, show and check the tasks of a suite, their statistics, or create a new one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pinchbench import defaults
-from pinchbench.cli.completing import complete_openclaw, complete_task, complete_tasks
+from pinchbench.cli.completing import complete_openclaw, complete_run, complete_task, complete_tasks
 from pinchbench.cli.deferred import performs
 from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, judge_options, option
 
@@ -76,6 +76,34 @@ def tasks_check(**_options: Any) -> None:  # noqa: ANN401
     \b
     pinchbench-async tasks check
     pinchbench-async tasks check --tasks-dir mine --suite task_mine --judge openai/gpt-5.5
+    """  # noqa: D301 - as above
+
+
+@tasks.command("stats", context_settings=CONTEXT)
+@click.argument("names", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
+@TASKS_DIR
+@option("--suite", default="all", show_default=True, shell_complete=complete_tasks, help="Which tasks, as for `run`.")
+@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
+        help="Where runs are looked for.")  # fmt: skip
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
+@performs("tasks_stats.show_statistics")
+def tasks_stats(**_options: Any) -> None:  # noqa: ANN401
+    """Show what past runs tell about each task: how hard it is, how well it separates variants, how noisy it is.
+
+    All runs in --output-dir are used, or those that are named; of each, the scores on tasks that have not changed
+    since. Runs of one model with the same settings are pooled: they are one variant.
+
+    \b
+    mean            the mean score over variants; the lower, the harder
+    discrimination  how well the task's scores agree with those on the other tasks, over variants: the correlation, 1
+                    at most; near 0 it does not separate good variants from bad ones, below 0 it misleads
+    noise share     of the scores' variance, the part that is between trials of one variant: at 1 it is chance alone
+
+    In brackets are 95 % intervals: over the variants that these might have been drawn from.
+
+    \b
+    pinchbench-async tasks stats
+    pinchbench-async tasks stats --tasks-dir mine --json
     """  # noqa: D301 - as above
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
@@ -82,7 +82,7 @@ async def run_experiment(
     Raises:
         PinchBenchError: The suite or the output folder can not be used, or no variant could begin.
     """
-    prepared = await to_thread.run_sync(_prepare_all, experiment)
+    experiment, prepared = await to_thread.run_sync(_prepare_all, experiment)
     files, record = _record(experiment)
     await to_thread.run_sync(_create, files, record)
     begin = {name: partial(run_prepared, one) for name, one in prepared.items()}
@@ -123,9 +123,14 @@ async def resume_experiment(
     return await variants.run(tell=tell, handle_signals=handle_signals)
 
 
-def _prepare_all(experiment: Experiment) -> dict[str, Prepared]:
-    """Read the suite for each variant. Blocks."""
-    return {one.name: prepare(one.config) for one in experiment.variants}
+def _prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]]:
+    """Read the suite for each variant, and return the experiment with the tasks of a short form named. Blocks."""
+    baseline, *others = experiment.variants
+    first = prepare(baseline.config)
+    suite = first.config.suite
+    prepared = {baseline.name: first, **{one.name: prepare(replace(one.config, suite=suite)) for one in others}}
+    variants = tuple(replace(one, config=prepared[one.name].config) for one in experiment.variants)
+    return replace(experiment, variants=variants), prepared
 
 
 def _record(experiment: Experiment) -> tuple[ExperimentFiles, RecordedExperiment]:

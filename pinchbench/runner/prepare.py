@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEMO_MODELS, ORACLE
@@ -13,7 +13,7 @@ from pinchbench.runner.prerequisites import examine_tasks
 from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.runner.scheduling.start_order import expected_durations, start_order
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
-from pinchbench.suite.select import select_tasks
+from pinchbench.suite.select import SHORT, select_tasks
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ class Prepared:
 
     `trials` is the whole plan in order, `attempts` what is to be run of it, in the order in which it is started.
     `expected_s` says how long a trial of each task will take, in seconds, by task id; it is empty where no earlier run
-    tells. `unmet` are attempts that are not made, as prerequisites of their tasks are missing, each with a sentence on
-    that. `note` is a sentence on task files that are not among the tasks. `ungraded` are the attempts, with their
+    tells. `short_form` is a sentence on how the tasks were chosen, empty if the user named them. `unmet` are attempts
+    that are not made, as prerequisites of their tasks are missing, each with a sentence on that.
+    `note` is a sentence on task files that are not among the tasks. `ungraded` are the attempts, with their
     outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
     are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the
     trials that need no further attempt.
@@ -48,6 +49,7 @@ class Prepared:
     trials: tuple[Trial, ...]
     attempts: tuple[Attempt, ...]
     expected_s: Mapping[str, float] = field(default_factory=dict)
+    short_form: str = ""
     unmet: tuple[tuple[Attempt, str], ...] = ()
     skipped: tuple[str, ...] = ()
     note: str = ""
@@ -78,7 +80,7 @@ class Prepared:
             lacking.setdefault(sentence, {})[attempt.key.task_id] = None
         return (
             *(f"Excluded: {problem}" for problem in self.skipped),
-            *filter(None, (self.note,)),
+            *filter(None, (self.note, self.short_form)),
             *(f"Not run, as {sentence}: {', '.join(task_ids)}." for sentence, task_ids in lacking.items()),
             *filter(None, (self.unjudged,)),
         )
@@ -115,9 +117,15 @@ class Resumption:
 def prepare(config: RunConfig) -> Prepared:
     """Read the suite, what earlier runs took and what the machine has, and plan the trials. Blocks; writes nothing.
 
-    Raises SuiteError and SelectionError.
+    With `--suite short:N`, the options of the plan name the tasks. Raises SuiteError and SelectionError.
     """
     loaded = load_suite(config.tasks_dir or bundled_tasks_dir(), skip_broken=config.skip_broken)
+    said = ""
+    if config.suite.strip().startswith(SHORT):
+        from pinchbench.runner.short_suite import choose_tasks  # noqa: PLC0415 - reads past runs, which few ask for
+
+        chosen, said = choose_tasks(config.suite.strip(), loaded.suite, config.output_dir)
+        config = replace(config, suite=",".join(chosen))
     tasks = select_tasks(loaded.suite, config.suite)
     trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
     expected_s = expected_by_task(config, trials, config.output_dir)
@@ -128,6 +136,7 @@ def prepare(config: RunConfig) -> Prepared:
         trials=trials,
         attempts=in_start_order(config, loaded.suite, attempts, expected_s),
         expected_s=expected_s,
+        short_form=said,
         unmet=unmet,
         skipped=tuple(map(str, loaded.problems)),
         note=loaded.note,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pinchbench.model import Suite, Task
 
 KEYWORDS = ("all", "core", "automated-only")
+SHORT = "short:"  # before a number: so many tasks, chosen by past runs before the tasks are selected
 _LIST_HINT = "`pinchbench-async tasks list` shows all tasks and categories."
 
 
@@ -30,6 +31,10 @@ def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
     names = [name for part in expression.split(",") if (name := part.strip())]
     if not names:
         raise SelectionError(f"--suite names no tasks. Use `all`, or names from the list: {_LIST_HINT}")
+    if any(name.startswith(SHORT) for name in names):
+        raise SelectionError(
+            f"--suite {expression}: {SHORT}N is for `run` and experiments, with a number and without other names."
+        )
     found = {name: _named(suite, name) for name in names}
     unknown = [name for name, ids in found.items() if ids is None]
     if unknown:

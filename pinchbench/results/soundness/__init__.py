@@ -1,0 +1,1 @@
+"""Whether a measurement is sound."""
