@@ -7,9 +7,10 @@ import os
 import re
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations of run.json's config
 from dataclasses import dataclass, field, fields
-from pathlib import Path  # noqa: TC003 - as above
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from pinchbench.additions import check_settings, check_variables
 from pinchbench.defaults import (
     DEFAULT_MAX_DISK,
     DEFAULT_MAX_MEMORY,
@@ -193,6 +194,11 @@ class RunConfig:
         price_in: what a million tokens sent to the model of `base_url` cost in USD; None: unknown. With `price_out`.
         price_out: what a million tokens of its answers cost.
         pass_env: names of environment variables that the agents get beside those that every program and the model need.
+        skills: a folder of skills, each a folder with a SKILL.md, that the agents have beside OpenClaw's own.
+        workspace_files: files and folders that each trial's workspace holds beside the task's, by their places in it;
+            `.` is the workspace itself, which gets the content of a folder.
+        openclaw_config: settings that are merged into the private openclaw.json; see `additions.OWNED_SETTINGS`.
+        env: environment variables that the agents get, by name; no keys, which are for `pass_env`.
         isolation: an OpenClaw home for each trial, one private gateway for all, or the user's own OpenClaw; `AUTO`
         takes one
             of the first two.
@@ -244,6 +250,10 @@ class RunConfig:
     price_in: float | None = None
     price_out: float | None = None
     pass_env: tuple[str, ...] = ()
+    skills: Path | None = None
+    workspace_files: Mapping[str, str] = field(default_factory=dict)
+    openclaw_config: Mapping[str, object] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
     accept_unknown_model: bool = False
     isolation: Isolation = Isolation.AUTO
     openclaw: str | None = None
@@ -293,13 +303,30 @@ class RunConfig:
         self._check_limits()
         if self.thinking is not None and self.thinking not in THINKING_LEVELS:
             raise ConfigError(f"--thinking {self.thinking} is not a level; they are {', '.join(THINKING_LEVELS)}.")
-        for name in ("tasks_dir", "output_dir", "run_root"):
+        for name in ("tasks_dir", "output_dir", "run_root", "skills"):
             path: Path | None = getattr(self, name)
             if path is not None:
                 object.__setattr__(self, name, absolute_path(path, option=f"--{name.replace('_', '-')}"))
         self._check_endpoint()
+        self._check_additions()
         if self.is_demo and self.isolation is Isolation.SHARED:
             raise ConfigError(f"--model {self.model} never runs in your own OpenClaw; leave --isolation shared out.")
+
+    def _check_additions(self) -> None:
+        check_settings(self.openclaw_config)
+        check_variables(self.env, model=self.model, passed=self.pass_env)
+        files = {
+            place: str(absolute_path(Path(source), option="--workspace-files"))
+            for place, source in self.workspace_files.items()
+        }
+        object.__setattr__(self, "workspace_files", files)
+        given = {"--skills": self.skills, "--openclaw-config": self.openclaw_config, "--env": self.env}
+        if self.isolation is Isolation.SHARED and (options := [name for name, value in given.items() if value]):
+            raise ConfigError(
+                f"{options[0]} and --isolation shared don't go together: your own OpenClaw is never changed for a run."
+            )
+        if self.isolation is Isolation.GATEWAY and "plugins" in self.openclaw_config:
+            raise ConfigError("--openclaw-config: plugins need --isolation private; a gateway leaves out most of them.")
 
     def _check_limits(self) -> None:
         _between("--infra-retries", self.infra_retries, 0, MAX_INFRA_RETRIES)

@@ -25,11 +25,13 @@ class WorkspaceFile:
 
     Exactly one of `source` (a file or folder of the suite, copied) and `content` (text, written as
     UTF-8) is set. `dest` is relative to the workspace, with `/` between its parts, and never leaves it.
+    `of_run`: it is not the task's, but of `--workspace-files`; a judge sees it only if the agent has changed it.
     """
 
     dest: str
     source: Path | None = None
     content: str | None = None
+    of_run: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,6 +28,7 @@ from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
 
 SECTIONS = {
     "What is run": (*MODEL, "--suite", "--tasks-dir", "--runs", "--concurrency", "--seed", "--skip-broken"),
+    "What the agents have": ("--skills", "--workspace-files", "--openclaw-config", "--env"),
     "Judging": (*JUDGE, "--pass-threshold"),
     "Gate": GATE,
     "Limits": LIMITS,
@@ -69,6 +71,13 @@ SECTIONS = {
 @option("--pass-env", metavar="NAME", multiple=True, help="An environment variable that the agents get too; "
                                                           "beside what every"
         " program needs they get only the key of their model. May be repeated.")  # fmt: skip
+@option("--skills", type=FOLDER, help="A folder of skills that the agents have beside OpenClaw's own.")
+@option("--workspace-files", type=FOLDER, help="A folder whose content, such as AGENTS.md, each workspace has beside"
+        " the task's files.")  # fmt: skip
+@option("--openclaw-config", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
+        help="Settings, as in openclaw.json, that are merged into that of the agents.")  # fmt: skip
+@option("--env", metavar="NAME=VALUE", multiple=True, help="An environment variable that the agents get, without a key."
+        " May be repeated.")  # fmt: skip
 @option("--price-in", type=click.FloatRange(0), metavar="USD", help="What a million tokens sent to that endpoint cost.")
 @option("--price-out", type=click.FloatRange(0), metavar="USD", help="What a million tokens of its answers cost.")
 @option("--accept-unknown-model", is_flag=True, help="Run a model that OpenClaw's catalogue does not list.")

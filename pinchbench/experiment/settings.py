@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What a setting's value is; the values are the types of JSON Schema, but for paths."""
+    """What a setting's value is; the values are the types of JSON Schema, but for paths and variables."""
 
     TEXT = "string"
     INTEGER = "integer"
@@ -22,6 +22,9 @@ class Kind(StrEnum):
     FLAG = "boolean"
     LIST = "array"
     PATH = "path"
+    FILES = "files"
+    VARIABLES = "variables"
+    OBJECT = "object"
 
 
 class Scope(StrEnum):
@@ -82,6 +85,10 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "max-processes": _of("max_processes", Kind.INTEGER),
         "max-disk": _of("max_disk", Kind.NUMBER),
         "pass-env": _of("pass_env", Kind.LIST),
+        "skills": _of("skills", Kind.PATH),
+        "workspace-files": _of("workspace_files", Kind.FILES),
+        "openclaw-config": _of("openclaw_config", Kind.OBJECT),
+        "env": _of("env", Kind.VARIABLES),
         "timeout-multiplier": _of("timeout_multiplier", Kind.NUMBER),
         "infra-retries": _of("infra_retries", Kind.INTEGER),
         "retry-timeouts": _of("retry_timeouts", Kind.FLAG),

@@ -12,6 +12,7 @@ from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.settings import SETTINGS, Kind, Scope
+from pinchbench.runner.additions import WHOLE
 from pinchbench.suite.spelling import misspelt
 from pinchbench.suite.yaml_nodes import YamlTextError, read_yaml
 
@@ -216,12 +217,18 @@ class _Reader:
         if setting.kind is Kind.FLAG:
             return value is not setting.negates
         if setting.kind is Kind.PATH:
-            return self._path.parent / Path(str(value)).expanduser()
+            return self._place(str(value))
+        if isinstance(value, dict) and setting.kind is Kind.FILES:
+            return {place: str(self._place(str(source))) for place, source in value.items()}
         if setting.choices and value not in setting.choices:
             self._problem(node, f"`{key}` is one of {', '.join(setting.choices)}")
             return None
         kind = ENUMS.get(setting.field)
         return value if kind is None else kind(str(value))
+
+    def _place(self, text: str) -> Path:
+        """Return a path of the file, which is relative to its folder."""
+        return self._path.parent / Path(text).expanduser()
 
 
 def _integer(node: YamlNode) -> int | None:
@@ -241,6 +248,20 @@ def _texts(node: YamlNode) -> tuple[str, ...] | None:
     return tuple(text for text in texts if text is not None) if node.items and None not in texts else None
 
 
+def _object(node: YamlNode) -> dict[str, object] | None:
+    return {key: child.value for key, child in node.fields.items()} if node.fields is not None else None
+
+
+def _members(node: YamlNode) -> dict[str, str] | None:
+    texts = {key: child.text for key, child in (node.fields or {}).items()}
+    found = {key: text for key, text in texts.items() if text is not None}
+    return found if node.fields is not None and len(found) == len(texts) else None
+
+
+def _files(node: YamlNode) -> dict[str, str] | None:
+    return {WHOLE: node.text} if node.text else _members(node)
+
+
 READERS: Mapping[Kind, tuple[str, Callable[[YamlNode], object | None]]] = MappingProxyType(
     {
         Kind.TEXT: ("text", lambda node: node.text),
@@ -249,5 +270,8 @@ READERS: Mapping[Kind, tuple[str, Callable[[YamlNode], object | None]]] = Mappin
         Kind.NUMBER: ("a number", _number),
         Kind.FLAG: ("true or false", _flag),
         Kind.LIST: ("a list of texts", _texts),
+        Kind.FILES: ("a folder, or files by their places in the workspace", _files),
+        Kind.VARIABLES: ("values by name", _members),
+        Kind.OBJECT: ("settings by name", _object),
     }
 )

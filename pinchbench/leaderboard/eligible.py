@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pinchbench.results.finished_run import PastRun
 
 NAMED_TASKS = 3  # in a sentence
+ADDITIONS = ("skills", "workspace_files", "openclaw_config", "env")  # options that give agents more than others have
 
 
 class IneligibleReason(StrEnum):
@@ -80,6 +81,12 @@ def _hindrances(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNa
             obstacle=IneligibleReason.CHANGED_SETTINGS,
             count=len(changes),
             sentence="it was resumed with other settings or releases than it began with",
+        )
+    if added := [name for name in ADDITIONS if run.facts.config.get(name)]:
+        yield Ineligible(
+            obstacle=IneligibleReason.CHANGED_SETTINGS,
+            count=len(added),
+            sentence=f"its agents had more than others ({', '.join(added)})",
         )
     graded = [grade for key, grade in run.grades.items() if key.task_id in planned.difference(changed)]
     if others := sorted(

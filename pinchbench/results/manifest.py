@@ -36,7 +36,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `config` holds the options by name, `versions` the releases of all programs involved, `tasks` the tasks by id,
     `plan` every trial in order as id and repetition. `timezone` is the agents' (a value for `TZ`, empty if unknown).
-    `created_at` is in seconds since the epoch (UTC).
+    `created_at` is in seconds since the epoch (UTC). `additions` holds digests of the files that
+    the run adds to those of OpenClaw and of the tasks, by option.
     """
 
     run_id: str
@@ -49,6 +50,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     tasks: dict[str, TaskFacts]
     plan: list[tuple[str, int]]
     timezone: str = ""
+    additions: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         """Check the fields that locate other files; a ValueError's message becomes part of `read_facts`' error."""

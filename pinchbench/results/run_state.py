@@ -285,6 +285,10 @@ def as_resumed(facts: RunFacts, resumed: Sequence[RunResumed]) -> RunFacts:
     """Return the facts of a run after it was resumed: the changes hold for what is run from then on."""
     for record in resumed:
         facts = msgspec.structs.replace(
-            facts, config=record.config, versions=record.versions, tasks={**facts.tasks, **record.tasks}
+            facts,
+            config=record.config,
+            versions=record.versions,
+            tasks={**facts.tasks, **record.tasks},
+            additions=record.additions,
         )
     return facts

@@ -9,6 +9,7 @@ from pinchbench.defaults import DEMO_MODELS, ORACLE
 from pinchbench.events import GradedBefore
 from pinchbench.model import Attempt, GradingType
 from pinchbench.openclaw.command import model_slug
+from pinchbench.runner.additions import check_additions, with_workspace_files
 from pinchbench.runner.prerequisites import examine_tasks
 from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.runner.scheduling.start_order import expected_durations, start_order
@@ -117,7 +118,8 @@ class Resumption:
 def prepare(config: RunConfig) -> Prepared:
     """Read the suite, what earlier runs took and what the machine has, and plan the trials. Blocks; writes nothing.
 
-    With `--suite short:N`, the options of the plan name the tasks. Raises SuiteError and SelectionError.
+    With `--suite short:N`, the options of the plan name the tasks. Raises SuiteError, SelectionError and
+    ConfigError.
     """
     loaded = load_suite(config.tasks_dir or bundled_tasks_dir(), skip_broken=config.skip_broken)
     said = ""
@@ -126,7 +128,8 @@ def prepare(config: RunConfig) -> Prepared:
 
         chosen, said = choose_tasks(config.suite.strip(), loaded.suite, config.output_dir)
         config = replace(config, suite=",".join(chosen))
-    tasks = select_tasks(loaded.suite, config.suite)
+    check_additions(config)
+    tasks = with_workspace_files(select_tasks(loaded.suite, config.suite), config.workspace_files)
     trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
     expected_s = expected_by_task(config, trials, config.output_dir)
     attempts, unmet = split_unmet(config, [Attempt(trial=trial) for trial in trials])

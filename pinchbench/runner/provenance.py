@@ -69,6 +69,7 @@ def provenance(
     releases: Mapping[str, str],
     agents: Sequence[str],
     skipped: Sequence[str],
+    additions: Mapping[str, str],
 ) -> RunFacts:
     """Describe a run that is about to begin."""
     tasks = {trial.key.task_id: trial.task for trial in trials}
@@ -82,5 +83,6 @@ def provenance(
         suite={"folder": str(suite.root), "tasks": len(suite.tasks), "skipped_broken": list(skipped)},
         tasks={task_id: task_facts(task, config) for task_id, task in tasks.items()},
         timezone=timezone_name(),
+        additions=dict(additions),
         plan=[(trial.key.task_id, trial.key.repetition) for trial in trials],
     )

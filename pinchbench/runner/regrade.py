@@ -28,6 +28,7 @@ from pinchbench.results.journal.records import GradeGiven, Record, RegradeStarte
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run
 from pinchbench.results.run_state import as_resumed
+from pinchbench.runner.additions import files_digest, with_workspace_files
 from pinchbench.runner.graders import grade_trials, limit_grading, worker_count
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.observer import RunObserver
@@ -42,7 +43,7 @@ from pinchbench.suite.load import load_suite
 from pinchbench.suite.select import select_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
     from pinchbench.config import RegradeConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
@@ -194,7 +195,9 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
     # what the run was told to run is part of its suite, listed or not
     run = tuple(task for task in loaded.suite.unlisted if task.task_id in facts.tasks)
     suite = replace(loaded.suite, tasks=(*loaded.suite.tasks, *run))
-    tasks = {task.task_id: task for task in select_tasks(suite, config.suite) if task.task_id in facts.tasks}
+    chosen = [task for task in select_tasks(suite, config.suite) if task.task_id in facts.tasks]
+    files_added = _workspace_files(facts)
+    tasks = {task.task_id: task for task in with_workspace_files(chosen, files_added)}
     if not tasks:
         raise ConfigError(f"--suite {config.suite} names no task of the run {files.name}.")
     missing = sorted(facts.tasks.keys() - suite.by_id.keys())
@@ -211,6 +214,8 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
         if outcome.reason.is_valid and not (config.only_ungraded and (key, outcome.attempt) in scored)
     )
     changed = [task_id for task_id, task in tasks.items() if task.digest != facts.tasks[task_id].digest]
+    if files_added and files_digest(files_added) != facts.additions.get("workspace_files"):
+        changed.append("the files of --workspace-files")
     needs_judge = any(job.task.grading_type is not GradingType.AUTOMATED for job in jobs)
     judge = (config.judge or _last_judge(journal, first)) if needs_judge else None
     named = facts.config.get("api_key_env")
@@ -231,6 +236,11 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
 def _allowed(facts: RunFacts) -> tuple[str, ...]:
     given = facts.config.get("sandbox_allow")
     return tuple(map(str, given)) if isinstance(given, list) else ()
+
+
+def _workspace_files(facts: RunFacts) -> Mapping[str, str]:
+    given = facts.config.get("workspace_files")
+    return given if isinstance(given, dict) else {}
 
 
 def _last_judge(journal: Journal, facts: RunFacts) -> JudgeConfig | None:

@@ -15,8 +15,10 @@ from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run
 from pinchbench.results.run_state import RunState, as_resumed
+from pinchbench.runner.additions import check_additions, digests, with_workspace_files
 from pinchbench.runner.prepare import Prepared, in_start_order, split_unmet
 from pinchbench.runner.recordings import recordings_of
+from pinchbench.runner.resume_check import addition_changes
 from pinchbench.runner.run import run_prepared
 from pinchbench.runner.scheduling.plan import trial_of
 from pinchbench.runner.stored_config import stored_config
@@ -59,7 +61,14 @@ def _prepare(config: ReplayConfig) -> Prepared:
         )
     refuse_altered(files, {(key, state.trials[key].counting.attempt) for key in recordings})
     suite = load_suite(run.tasks_dir or _suite_folder(facts), skip_broken=True).suite
-    chosen = {task.task_id: task for task in select_tasks(suite, config.suite)} if config.suite else suite.by_id
+    check_additions(run)
+    selected = select_tasks(suite, config.suite) if config.suite else suite.by_id.values()
+    chosen = {
+        task.task_id: task
+        for task in with_workspace_files(
+            (task for task in selected if task.task_id in facts.tasks), run.workspace_files
+        )
+    }
     planned = [key for key in facts.keys if key.task_id in chosen]
     trials = tuple(
         trial_of(key, chosen[key.task_id], timeout_multiplier=run.timeout_multiplier)
@@ -106,7 +115,10 @@ def _suite_folder(facts: RunFacts) -> Path:
 
 def _note(config: RunConfig, trials: Iterable[Trial], facts: RunFacts, *, missing: list[TrialKey]) -> str:
     """Return what the user should know before the replay begins."""
-    changed = sorted({one.key.task_id for one in trials if facts.tasks[one.key.task_id].digest != one.task.digest})
+    changed = [
+        *sorted({one.key.task_id for one in trials if facts.tasks[one.key.task_id].digest != one.task.digest}),
+        *addition_changes(facts.additions, digests(config)),
+    ]
     asks = config.replay is not None and config.replay.asks_model
     parts = [
         f"Replies recorded by {facts.run_id} are served; {'then a model is asked' if asks else 'no model is asked'}.",

@@ -18,10 +18,11 @@ from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState, as_resumed
+from pinchbench.runner.additions import check_additions, digests, with_workspace_files
 from pinchbench.runner.observer import RunObserver
 from pinchbench.runner.prepare import Prepared, Resumption, expected_by_task, in_start_order, split_unmet
 from pinchbench.runner.provenance import plain_config, task_facts
-from pinchbench.runner.resume_check import require, setting_changes, task_changes
+from pinchbench.runner.resume_check import addition_changes, require, setting_changes, task_changes
 from pinchbench.runner.run import run_prepared
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.scheduling.plan import trial_of
@@ -97,11 +98,17 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
     facts = as_resumed(read_facts(files.provenance), state.resumed)
     run = stored_config(facts.config, {**FOR_A_SESSION, **config.settings}, files)
     loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
-    tasks = {task_id: task for task_id, task in loaded.suite.by_id.items() if task_id in facts.tasks}
+    check_additions(run)
+    listed = [task for task_id, task in loaded.suite.by_id.items() if task_id in facts.tasks]
+    tasks = {task.task_id: task for task in with_workspace_files(listed, run.workspace_files)}
     now = {task_id: task_facts(task, run) for task_id, task in tasks.items()}
     known_gone = state.gone - tasks.keys()
     before = {task_id: task for task_id, task in facts.tasks.items() if task_id not in known_gone}
-    changes = (*setting_changes(facts.config, plain_config(run)), *task_changes(before, now))
+    changes = (
+        *setting_changes(facts.config, plain_config(run)),
+        *addition_changes(facts.additions, digests(run)),
+        *task_changes(before, now),
+    )
     require(changes, accepted=config.accept_changes, run=files.name)
     changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
     left = state.left(facts.keys)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Any
 
 from pinchbench.config import JudgeConfig, RunConfig
 from pinchbench.errors import ChangedError
@@ -11,6 +12,7 @@ from pinchbench.openclaw.probe import find_openclaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from dataclasses import Field
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.results.manifest import RunFacts, TaskFacts
@@ -27,6 +29,8 @@ MEASURED = (
     "timeout_multiplier",
     "retry_timeouts",
     "pass_threshold",
+    "openclaw_config",
+    "env",
 )
 JUDGED = ("model", "base_url", "votes")
 RELEASES = ("openclaw", "pinchbench_async")
@@ -36,7 +40,7 @@ def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> 
     """Name every option with another value; both are as they stand in run.json (pure)."""
     for name in MEASURED:
         # an earlier release of this program may not have known the option
-        usual = RunConfig.__dataclass_fields__[name].default
+        usual = _usual(RunConfig.__dataclass_fields__[name])
         yield from _change(name.replace("_", "-"), before.get(name, usual), now.get(name))
     judge, judge_now = before.get("judge"), now.get("judge")
     if not isinstance(judge, dict) or not isinstance(judge_now, dict):
@@ -44,8 +48,19 @@ def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> 
         return
     for name in JUDGED:
         option = "judge" if name == "model" else f"judge-{name.replace('_', '-')}"
-        usual = JudgeConfig.__dataclass_fields__[name].default
+        usual = _usual(JudgeConfig.__dataclass_fields__[name])
         yield from _change(option, judge.get(name, usual), judge_now.get(name))
+
+
+def addition_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """Name every option whose files have another content; both are digests by option (pure)."""
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            yield f"--{name.replace('_', '-')}: the files have changed"
+
+
+def _usual(field: Field[Any]) -> object:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _judge_name(judge: object) -> object:

@@ -30,6 +30,7 @@ from pinchbench.redaction import known_secrets
 from pinchbench.results.evidence import file_digest
 from pinchbench.results.journal.records import RunResumed, RunStarted
 from pinchbench.results.paths import write_json
+from pinchbench.runner.additions import digests
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.model_names import check_model_names, names_to_check
 from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
@@ -160,7 +161,7 @@ async def set_up(
     if resumption is None:
         first = await _started(prepared, config, run_id=run.run_id, folders=folders, releases=releases, homes=homes)
     else:
-        first = _resumed(prepared, config, resumption, releases, changes)
+        first = await _resumed(prepared, config, resumption, releases, changes)
     if config.judge is not None and config.judge.is_openclaw:
         observer.set_up("making the homes of the judge's agents")
     opening = open_judge(config.judge, openclaw=openclaw, folder=folders.work / HOMES, run_id=run.run_id)
@@ -194,7 +195,7 @@ async def _choose_isolation(
     if prepared.config.isolation is not Isolation.AUTO:
         return prepared.config
     choice = choose_isolation(
-        services=brings_services(user.config),
+        services=brings_services(user.config) or brings_services(dict(prepared.config.openclaw_config)),
         sandboxed=(await available_level(prepared.config))[0] is not Level.NONE,
         release=openclaw.version,
         trials=len(prepared.attempts),
@@ -226,6 +227,7 @@ async def _started(
         releases=releases,
         agents=[home.agent_id for home in homes],
         skipped=prepared.skipped,
+        additions=await to_thread.run_sync(digests, config),
     )
     await to_thread.run_sync(write_json, folders.files.provenance, facts)
     return RunStarted(
@@ -237,7 +239,7 @@ async def _started(
     )
 
 
-def _resumed(
+async def _resumed(
     prepared: Prepared,
     config: RunConfig,
     resumption: Resumption,
@@ -252,4 +254,5 @@ def _resumed(
         tasks=dict(resumption.tasks),
         gone=resumption.gone,
         changes=changes,
+        additions=await to_thread.run_sync(digests, config),
     )

@@ -15,6 +15,7 @@ from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.catalogue import read_catalogue
+from pinchbench.openclaw.homes.additions import HomeAdditions
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.gateway import Gateway, gateway_home
 from pinchbench.openclaw.homes.landlock import LandlockSandbox
@@ -102,7 +103,7 @@ async def make_homes(
         own_endpoint=config.is_demo or config.base_url is not None,
         passed=config.pass_env,
     )
-    env = dict(needed.env)
+    env = {**needed.env, **config.env}
     if config.api_key_env is not None and wire is None:  # else the wire has the key, and no agent needs it
         env[ENDPOINT_KEY] = os.environ[config.api_key_env]
     root = run_folder / HOMES
@@ -118,6 +119,7 @@ async def make_homes(
             env=env if wire is None else wire.home_env(env, None),
             provider=_provider(config, scripted, wire, slot=1 if keep is None else None),
             trial_s=longest_s,
+            additions=HomeAdditions(skills=config.skills, settings=dict(config.openclaw_config)),
         )
         if keep is None:
             return tuple(

@@ -26,7 +26,7 @@ def stored_config(stored: Mapping[str, object], settings: Mapping[str, object], 
     given = {name: _plain(value) for name, value in settings.items()}
     merged = {name: value for name, value in {**stored, **given}.items() if name in known}
     try:
-        return msgspec.convert(merged, RunConfig, dec_hook=_path)
+        return msgspec.convert(merged, RunConfig, dec_hook=_plain_value)
     except msgspec.ValidationError as error:
         at = str(error).replace("`$", "`$.config")
         raise ConfigError(
@@ -39,7 +39,9 @@ def _plain(value: object) -> object:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def _path(kind: type, value: object) -> object:
+def _plain_value(kind: type, value: object) -> object:
+    if kind is object:  # a setting of OpenClaw: JSON as it is
+        return value
     if kind is Path:
         return value if isinstance(value, Path) else Path(str(value))
     raise NotImplementedError(kind)

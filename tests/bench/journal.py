@@ -138,6 +138,7 @@ class Bench:
             releases={},
             agents=[],
             skipped=[],
+            additions={},
         )
         write_json(self.files.provenance, facts)
 

@@ -227,6 +227,8 @@ def test_each_thing_that_makes_a_run_incomparable_has_its_name(tmp_path: Path, s
     assert found(model="demo/oracle") == {IneligibleReason.DEMO_MODEL}
     assert found(planned_beyond=1) == {IneligibleReason.UNFINISHED}
     assert found(model="local/zelda-7b", config={"base_url": "http://127.0.0.1/v1"}) == {IneligibleReason.MODEL_NAME}
+    assert found(config={"env": {}, "skills": None}) == set()
+    assert found(config={"env": {"A": "1"}, "skills": "/skills"}) == {IneligibleReason.CHANGED_SETTINGS}
     assert found(digests={**run.digests, "task_000": "1" * 64}) == {IneligibleReason.CHANGED_TASKS}
     assert found(trials={"task_000": (Made(),)}) == {IneligibleReason.PARTIAL_SUITE}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.judge_options import take_judge
@@ -10,6 +10,11 @@ from pinchbench.cli.deferred import action
 from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
+from pinchbench.openclaw.homes.credentials import read_config
+from pinchbench.runner.additions import WHOLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run_suite(
@@ -26,6 +31,9 @@ def run_suite(
     isolation: str,
     sandbox: str,
     network: str,
+    workspace_files: Path | None,
+    openclaw_config: Path | None,
+    env: tuple[str, ...],
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run a suite, or show what would be run; several models as an experiment."""
@@ -43,6 +51,9 @@ def run_suite(
         fail_fast=not no_fail_fast,
         preflight=not no_preflight,
         wire=not no_wire,
+        workspace_files={WHOLE: str(workspace_files)} if workspace_files is not None else {},
+        openclaw_config=read_config(openclaw_config) if openclaw_config is not None else {},
+        env={name: value for name, _, value in (one.partition("=") for one in env)},
     )
     if len(model) > 1:
         if gate is not None:

@@ -44,8 +44,9 @@ def _events(transcript: Path, length: int) -> Iterator[Event]:
 
 def _files(task: Task, archive: Path) -> tuple[FileView, ...]:
     sources = dict(_sources(task.workspace_files))
+    of_run = {file.dest for file in task.workspace_files if file.of_run}
     kept = kept_texts(archive, max_file_bytes=FILE_BYTES, max_bytes=FILES_BYTES, comes_last=is_others_work)
-    return tuple(
+    views = (
         FileView(
             path=one.path,
             size=one.size,
@@ -55,6 +56,7 @@ def _files(task: Task, archive: Path) -> tuple[FileView, ...]:
         )
         for one in kept
     )
+    return tuple(view for view in views if not (view.given and view.path in of_run))
 
 
 def _sources(files: Iterable[WorkspaceFile]) -> Iterator[tuple[str, Path | str]]:

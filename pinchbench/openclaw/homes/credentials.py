@@ -73,7 +73,7 @@ def read_user_state(env: Mapping[str, str]) -> UserState:
     config_path = Path(chosen).expanduser() if chosen else state / "openclaw.json"
     too_deep = f"Your OpenClaw config {config_path} is nested too deeply; fix it and run this again."
     try:
-        config = _read_config(config_path, 0) if config_path.is_file() else {}
+        config = read_config(config_path) if config_path.is_file() else {}
     except RecursionError as error:
         raise OpenClawError(too_deep) from error
     if _is_deep(config):
@@ -82,7 +82,11 @@ def read_user_state(env: Mapping[str, str]) -> UserState:
     return UserState(config=carried, logins=_logins(state), dotenv=_read_dotenv(env))
 
 
-def _read_config(path: Path, depth: int) -> Json:
+def read_config(path: Path, depth: int = 0) -> Json:
+    """Return an OpenClaw config, JSON or JSON5, with the files that it includes; `depth` of them are around it. Blocks.
+
+    Raises OpenClawError.
+    """
     if depth > MAX_INCLUDE_DEPTH:
         raise OpenClawError(f"{path}: $include goes deeper than {MAX_INCLUDE_DEPTH} files; is it circular?")
     try:
@@ -106,7 +110,7 @@ def _resolve(value: Json, folder: Path, depth: int) -> Json:
     includes = own.pop("$include", [])
     merged: Json = {}
     for name in [includes] if isinstance(includes, str) else includes if isinstance(includes, list) else []:
-        merged = merge(merged, _read_config(folder / str(name), depth + 1))
+        merged = merge(merged, read_config(folder / str(name), depth + 1))
     return merge(merged, own)
 
 

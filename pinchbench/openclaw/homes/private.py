@@ -18,6 +18,7 @@ from pinchbench.files.folders import overwrite_file
 from pinchbench.files.tree_copy import DirectoryTemplate
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.homes.added_agents import AddedCache, added_sections
+from pinchbench.openclaw.homes.additions import NO_ADDITIONS, HomeAdditions
 from pinchbench.openclaw.homes.credentials import Json, UserState, merge
 from pinchbench.openclaw.homes.model_timeout import NO_OVERLAY, with_model_timeout, without_overlay
 from pinchbench.openclaw.install import cache_dir, release_key
@@ -262,17 +263,20 @@ async def make_template(
     provider: tuple[str, Json] | None = None,
     denied_tools: Sequence[str] = DENIED_TOOLS,
     trial_s: float | None = None,
+    additions: HomeAdditions = NO_ADDITIONS,
 ) -> PrivateHome:
     """Create the home that all slots are cloned from, with `openclaw agents add`.
 
     `denied_tools` are names of OpenClaw's tools; `*` means all. `trial_s` is the limit of a model call in seconds; None
-    keeps OpenClaw's default. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if the result is cached
-    (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's message if the command fails.
+    keeps OpenClaw's default. `additions` are the run's own. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if
+    the result is cached (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's message if the
+    command fails.
     """
     home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
     config = private_config(
         model, user, provider, root / "workspace", release=openclaw.version, denied_tools=denied_tools
     )
+    config = additions.merged_into(config)
     if trial_s is not None:
         config = with_model_timeout(config, model, trial_s)
     cache = None if user.logins else AddedCache(openclaw, home.env, root, model=model)  # logins need the databases
@@ -287,6 +291,7 @@ async def make_template(
     if user.logins:
         await _store_logins(home, user.logins)
     await to_thread.run_sync(_end_template, home, config, user)
+    await to_thread.run_sync(additions.copy_skills, home.state_dir)
     return home
 
 

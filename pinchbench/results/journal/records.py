@@ -71,7 +71,7 @@ class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", t
 
     `config` and `versions` hold from here on, as in run.json. `tasks` holds the changed tasks in their present form:
     earlier attempts at them no longer count. `gone` are the tasks that are no longer in the suite. `changes` describes
-    the differences from the run so far.
+    the differences from the run so far. `additions` is as in run.json.
     """
 
     at: float
@@ -81,6 +81,7 @@ class RunResumed(msgspec.Struct, frozen=True, kw_only=True, tag="run_resumed", t
     tasks: dict[str, TaskFacts] = {}
     gone: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    additions: dict[str, str] = {}
 
 
 class RegradeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="regrade_started", tag_field="type"):

@@ -1,0 +1,97 @@
+"""What a run adds to its agents, on real OpenClaw: it reaches the model and the commands, at every isolation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes import NEW_RELEASE
+from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from pinchbench.config import ReplayConfig
+from pinchbench.defaults import Sandbox
+from pinchbench.openclaw.install import install
+from pinchbench.results.evidence import Evidence
+from pinchbench.runner.replay import replay
+from pinchbench.wire.facts import facts_of
+from pinchbench.wire.recording import read_recording
+from real_openclaw import TaskFile, UserHome, write_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.results.finished_run import Result
+
+pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+
+SKILL = "---\nname: pinch-salt\ndescription: Season a soup with exactly nine grains.\n---\n\nCount the grains aloud.\n"
+RULES = "Never answer before you have read the whole soup."
+TASK = TaskFile(
+    task_id="task_look",
+    turns=[("Look.", [("exec", {"command": 'echo "grains=$GRAINS"; cat AGENTS.md'})], "Looked.")],
+    timeout_s=300,
+)
+
+
+def _config(folder: Path, isolation: Isolation, sandbox: Sandbox) -> RunConfig:
+    skill = folder / "skills" / "salt" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL, encoding="utf-8")
+    rules = folder / "files" / "AGENTS.md"
+    rules.parent.mkdir()
+    rules.write_text(RULES, encoding="utf-8")
+    install(NEW_RELEASE)
+    return RunConfig(
+        model="demo/oracle",
+        tasks_dir=write_suite(folder / "suite", [TASK]),
+        openclaw=NEW_RELEASE,
+        isolation=isolation,
+        sandbox=sandbox,
+        output_dir=folder / "results",
+        run_root=folder / "runs",
+        preflight=False,
+        skills=folder / "skills",
+        workspace_files={".": str(rules.parent)},
+        openclaw_config={"tools": {"deny": ["process"]}},
+        env={"GRAINS": "nine"},
+    )
+
+
+def _check_seen(result: Result) -> None:
+    """Check what the model was told, by the recorded requests of the only trial."""
+    [outcome] = result.outcomes
+    assert outcome.reason is Reason.COMPLETED
+    recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
+    conversations = [
+        facts_of(one).request.conversation for one in sorted(recording.exchanges, key=lambda one: one.number)
+    ]
+    system = conversations[0].system
+    assert "Season a soup with exactly nine grains." in system
+    assert RULES in system
+    told = "\n".join(one.text for one in conversations[-1].messages)
+    assert "grains=nine" in told
+    assert RULES in told
+    tools = str(recording.exchanges[0].request)
+    assert '"exec"' in tools
+    assert '"process"' not in tools
+
+
+async def test_skills_workspace_files_settings_and_variables_reach_the_model(home: UserHome, tmp_path: Path) -> None:
+    before = home.snapshot()
+    _check_seen(await run_benchmark(_config(tmp_path, Isolation.PRIVATE, Sandbox.AUTO)))
+    assert home.snapshot() == before
+
+
+@pytest.mark.long
+async def test_they_reach_the_model_without_a_sandbox_and_in_a_replay(home: UserHome, tmp_path: Path) -> None:
+    del home
+    result = await run_benchmark(_config(tmp_path, Isolation.PRIVATE, Sandbox.NONE))
+    _check_seen(result)
+    again = await replay(ReplayConfig(run=str(result.folder)))
+    assert [one.reason for one in again.outcomes] == [Reason.COMPLETED], again.outcomes
+
+
+@pytest.mark.long
+async def test_they_reach_the_model_through_a_gateway(home: UserHome, tmp_path: Path) -> None:
+    del home
+    _check_seen(await run_benchmark(_config(tmp_path, Isolation.GATEWAY, Sandbox.NONE)))
