@@ -20,9 +20,10 @@ from pinchbench.runner.graders import grade_trials, worker_count
 from pinchbench.runner.provenance import timezone_name
 from pinchbench.runner.recorder import hand_over, write
 from pinchbench.runner.run_folders import CHECKS
-from pinchbench.runner.scheduling.budget import Budget, Limits
+from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
+from pinchbench.runner.scheduling.meter import Limits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.trial import outcome_not_begun

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Usage, WireFacts
-from pinchbench.runner.scheduling.budget import Budget, Limits
+from pinchbench.runner.scheduling.budget import Budget
+from pinchbench.runner.scheduling.meter import Limits
 
 HOUR_S = 3600
 COST = Limits(max_cost_usd=5.0)

@@ -26,9 +26,10 @@ from pinchbench.model import (
 )
 from pinchbench.results.journal.records import PaceSet, TrialFinished
 from pinchbench.runner.control import RunControl
-from pinchbench.runner.scheduling.budget import Budget, Limits
+from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import LATE_PROBE, Decision, Dispatcher, Pace
+from pinchbench.runner.scheduling.meter import Limits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.signals import Interrupt

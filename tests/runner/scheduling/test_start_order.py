@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from bench.start_order import high, lower_bound, make_world, makespan, ordered, planned, ratios
 from pinchbench.model import Attempt, GradingType, Outcome, Reason, Task
 from pinchbench.runner.control import RunControl
-from pinchbench.runner.scheduling.budget import Budget, Limits
+from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
+from pinchbench.runner.scheduling.meter import Limits
 from pinchbench.runner.scheduling.past_durations import PastTrial
 from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.runner.scheduling.queue import AttemptQueue

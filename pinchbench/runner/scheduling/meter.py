@@ -1,0 +1,215 @@
+"""What the attempts of a run use of one thing, money or tokens: so far, on its way, and to be expected (pure)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinchbench.model import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pinchbench.model import JudgeGrade, Outcome, TrialKey, Usage
+
+OUTLOOK_ATTEMPTS = 3  # that must have ended before the whole run is forecast: one or two may be far from the usual
+ROUNDING = 1e-9  # of a limit: ten trials of $0.10 cost $1.00, whatever the sum of the floating-point numbers says
+MINUTE_S = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What a run may use, its judge included; None for no limit. All are above 0."""
+
+    max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    max_hours: float | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class Typical:
+    """What attempts come to: what `count` of them used in all, and how long they were expected to take in all."""
+
+    used: float = 0.0
+    expected_s: float = 0.0
+    count: int = 0
+
+    def add(self, used: float, expected_s: float) -> None:
+        """Take one more attempt; in place, for a resumed run may bring 100 000."""
+        self.used += used
+        self.expected_s += expected_s
+        self.count += 1
+
+    def of_all(self, expected_s: float) -> float:
+        """What attempts come to that are expected to take so long in all."""
+        return self.used / self.expected_s * expected_s if self.count else 0.0
+
+    def of(self, expected_s: float) -> float:
+        """What one attempt comes to.
+
+        As long as few have ended, no more than the mean of them: what a short trial costs is mostly its beginning, and
+        says little about a long one.
+        """
+        share = self.of_all(expected_s)
+        return share if self.count >= OUTLOOK_ATTEMPTS or not self.count else min(share, self.used / self.count)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """What can be used up: how it is read and how it is said. `spent` and `whole` are parts of sentences."""
+
+    option: str
+    limit: Callable[[Limits], float | None]
+    of: Callable[[Usage], float]
+    of_judge: Callable[[JudgeGrade], float]
+    show: Callable[[float], str]
+    spent: str
+    whole: str
+
+    def reached(self, limits: Limits, used: float, *, whose: str = "") -> str:
+        """Say that a limit is reached; empty if not. `whose` follows the limit in the sentence."""
+        limit = self.limit(limits)
+        if limit is None or used < limit:
+            return ""
+        return f"{self.option} {self.show(limit)}{whose} is reached: {self._is_spent(used)}."
+
+    def no_room(self, limits: Limits, *, used: float, coming: float, another: float, whose: str = "") -> str:
+        """Say why there is no room for one more trial beside what is used and on its way; empty if there is."""
+        limit = self.limit(limits)
+        if limit is None or used + coming + another <= limit * (1 + ROUNDING):
+            return ""
+        on_its_way = f" what is on its way will take about {self.show(coming)} more," if coming > 0 else ""
+        return (
+            f"{self.option} {self.show(limit)}{whose}: {self._is_spent(used)},{on_its_way} and another trial would take"
+            f" about {self.show(another)}."
+        )
+
+    def outlook(self, limits: Limits, whole: float) -> str:
+        """Say that the whole run will use too much; empty if not."""
+        limit = self.limit(limits)
+        if limit is None or whole <= limit * (1 + ROUNDING):
+            return ""
+        told = self.whole.format(self.show(whole))
+        return f"At this rate the whole run would {told}; {self.option} is {self.show(limit)}."
+
+    def _is_spent(self, used: float) -> str:
+        return self.spent.format(self.show(used))
+
+
+class Meter:
+    """What one run uses of one thing."""
+
+    def __init__(self, kind: Kind) -> None:
+        """`kind` says of what."""
+        self._kind = kind
+        self._spent = 0.0
+        self._live: dict[TrialKey, Typical] = {}
+        self._most_live = Typical()  # of one attempt: the best guess before any has ended
+        self._typical = Typical()  # of all that ended by themselves and made a model call
+        self._judged = 0.0
+        self._judged_count = 0
+        self._to_judge = 0
+
+    @property
+    def used(self) -> float:
+        """What is used so far, that of running attempts and of the judge included."""
+        return self._spent + math.fsum(live.used for live in self._live.values())
+
+    def _usual(self, expected_s: float) -> float:
+        """What an attempt comes to, without its judge."""
+        return (self._typical if self._typical.count else self._most_live).of(expected_s)
+
+    @property
+    def _usual_judge(self) -> float:
+        """What judging comes to, on the average of all grades, be they a judge's or not."""
+        return self._judged / self._judged_count if self._judged_count else 0.0
+
+    def uses(self, key: TrialKey, usage: Usage, expected_s: float) -> None:
+        """Take what a running attempt has used so far; it is expected to take `expected_s`."""
+        self._live[key] = live = Typical(used=self._kind.of(usage), expected_s=expected_s, count=1)
+        self._most_live = max(self._most_live, live, key=lambda one: one.used)
+
+    def ended(self, outcome: Outcome, key: TrialKey | None, expected_s: float) -> None:
+        """Take the end of an attempt; `key` is None for one that was not reported while it ran."""
+        live = self._live.pop(key, None) if key is not None else None
+        is_known = outcome.paid.requests > 0
+        used = self._kind.of(outcome.paid) if is_known else live.used if live is not None else 0.0
+        self._spent += used
+        self._to_judge += outcome.reason.is_valid
+        if is_known and outcome.reason is not Reason.INTERRUPTED:
+            self._typical.add(used, expected_s)
+
+    def judged(self, judge: JudgeGrade | None) -> None:
+        """Take what grading a trial has used."""
+        used = self._kind.of_judge(judge) if judge is not None else 0.0
+        self._spent += used
+        self._judged += used
+        self._judged_count += 1
+        self._to_judge = max(0, self._to_judge - 1)  # what an earlier session left is judged as well
+
+    def coming(self, running_s: Mapping[TrialKey, float]) -> float:
+        """Return what the running attempts, expected to take so long, and their judge will use beyond what is used.
+
+        Those not heard of yet have all before them.
+        """
+        rest = math.fsum(max(0.0, self._usual(live.expected_s) - live.used) for live in self._live.values())
+        unheard = math.fsum(self._usual(each_s) for key, each_s in running_s.items() if key not in self._live)
+        return rest + unheard + (len(running_s) + self._to_judge) * self._usual_judge
+
+    def another(self, expected_s: float) -> float:
+        """Return what one more attempt and its judge will use, if it is expected to take `expected_s`."""
+        return self._usual(expected_s) + self._usual_judge
+
+    def whole(self, left_s: float, left: int) -> float:
+        """Return what the whole run will use with `left` more attempts, which take `left_s` in all."""
+        running = math.fsum(max(self._usual(live.expected_s), live.used) for live in self._live.values())
+        to_judge = len(self._live) + self._to_judge + left
+        return self._spent + running + self._typical.of_all(left_s) + to_judge * self._usual_judge
+
+
+def _tokens(usage: Usage) -> float:
+    # Not every provider sums up
+    parts = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return usage.total_tokens or parts
+
+
+def _judge_cost(judge: JudgeGrade) -> float:
+    return judge.usage.cost_usd if judge.cost_usd is None else judge.cost_usd
+
+
+def _dollars(amount: float) -> str:
+    """Cents, and up to four digits for what is less than some of them."""
+    digits = 2 if amount >= 0.1 else 3 if amount >= 0.01 else 4  # noqa: PLR2004 - two digits that say something
+    whole, _, rest = f"{amount:,.{digits}f}".partition(".")
+    return f"${whole}.{rest[:2]}{rest[2:].rstrip('0')}"
+
+
+def time_text(seconds: float) -> str:
+    """Return a time for a sentence, in seconds, or in hours and minutes."""
+    if seconds < MINUTE_S:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / MINUTE_S), 60)
+    parts = (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")
+    return " ".join(filter(None, parts))
+
+
+COST = Kind(
+    option="--max-cost",
+    limit=lambda limits: limits.max_cost_usd,
+    of=lambda usage: usage.cost_usd,
+    of_judge=_judge_cost,
+    show=_dollars,
+    spent="{} is spent",
+    whole="cost about {}",
+)
+TOKENS = Kind(
+    option="--max-tokens",
+    limit=lambda limits: limits.max_tokens,
+    of=_tokens,
+    of_judge=lambda judge: _tokens(judge.usage),
+    show="{:,.0f}".format,
+    spent="{} tokens are used",
+    whole="use about {} tokens",
+)
+KINDS = (COST, TOKENS)
