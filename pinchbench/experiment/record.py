@@ -10,6 +10,7 @@ import msgspec
 
 from pinchbench.errors import ResultsError
 from pinchbench.results.paths import RunFiles, write_json
+from pinchbench.runner.scheduling.meter import NO_LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +30,14 @@ class RecordedVariant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedExperiment(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment. The first variant is the baseline."""
+    """An experiment. The first variant is the baseline; `budget` is that of all variants together."""
 
     name: str
     experiment_id: str
     created_at: float
     seed: int
     concurrency: int
+    budget: Limits = NO_LIMITS
     variants: tuple[RecordedVariant, ...]
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from anyio import create_task_group, to_thread
+from anyio import create_task_group, current_time, to_thread
 
 from pinchbench.config import ResumeConfig
 from pinchbench.errors import PinchBenchError, ResultsError, RunInterruptedError
@@ -25,12 +25,16 @@ from pinchbench.experiment.record import (
 )
 from pinchbench.files.folders import folder_error, make_private, refuse_planted
 from pinchbench.openclaw.command import model_slug
+from pinchbench.results.journal.journal import read_journal
 from pinchbench.runner.prepare import prepare
 from pinchbench.runner.provenance import plain_config
 from pinchbench.runner.resume import resume
 from pinchbench.runner.run import run_prepared
+from pinchbench.runner.scheduling.budget import Budget
+from pinchbench.runner.scheduling.meter import NO_LIMITS, Limits
 from pinchbench.runner.scheduling.plan import new_run_id
 from pinchbench.runner.scheduling.rotation import Rotation
+from pinchbench.runner.scheduling.shared_budget import SharedBudget
 from pinchbench.runner.sharing import Share, SharedSlots
 from pinchbench.runner.signals import Interrupt
 from pinchbench.runner.stored_config import stored_config
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from pinchbench.runner.observer import Observer
     from pinchbench.runner.prepare import Prepared
 
+# The options of `resume` that set an experiment's budget, and its limits.
+LIMITS = MappingProxyType({"max_cost": "max_cost_usd", "max_tokens": "max_tokens", "max_hours": "max_hours"})
 FIRST = (
     "no new trials; the running agents of all variants are ended properly, and what has finished is graded. The next"
     " Ctrl-C kills them and ends the grading."
@@ -102,12 +108,15 @@ async def resume_experiment(
 ) -> ExperimentResult:
     """Go on with an experiment, whatever has ended it: with the rest of each run, and with runs that did not begin.
 
-    `settings`, `accept_changes` and `take_over` are those of `ResumeConfig`, for each run. The other arguments and
-    errors are those of `run_experiment`.
+    `settings`, `accept_changes` and `take_over` are those of `ResumeConfig`, for each run; but where the experiment has
+    a budget, its limits replace those of that. The other arguments and errors are those of `run_experiment`.
     """
     record = await to_thread.run_sync(read_record, files)
     if "concurrency" in settings:
         record = msgspec.structs.replace(record, concurrency=int(str(settings["concurrency"])))
+    if record.budget != NO_LIMITS:
+        budget, settings = resumed_budget(record.budget, settings)
+        record = msgspec.structs.replace(record, budget=budget)
     begin: dict[str, Callable[..., Awaitable[Result]]] = {}
     for variant in record.variants:
         run = files.run(variant)
@@ -121,6 +130,18 @@ async def resume_experiment(
             begin[variant.name] = partial(run_prepared, await to_thread.run_sync(prepare, again))
     variants = _Variants(files, record, begin, observe=observe)
     return await variants.run(tell=tell, handle_signals=handle_signals)
+
+
+def resumed_budget(budget: Limits, settings: Mapping[str, object]) -> tuple[Limits, dict[str, object]]:
+    """Return the budget of an experiment that is resumed with these settings, and the settings of its runs (pure).
+
+    Hours are those of one session.
+    """
+    given = {field: settings[option] for option, field in LIMITS.items() if option in settings}
+    return (
+        replace(budget, **cast("Any", {"max_hours": None, **given})),
+        {name: value for name, value in settings.items() if name not in LIMITS},
+    )
 
 
 def _prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]]:
@@ -146,6 +167,7 @@ def _record(experiment: Experiment) -> tuple[ExperimentFiles, RecordedExperiment
         created_at=time.time(),
         seed=experiment.seed,
         concurrency=config.concurrency,
+        budget=experiment.budget,
         variants=tuple(
             RecordedVariant(
                 name=one.name,
@@ -170,6 +192,16 @@ def _create(files: ExperimentFiles, record: RecordedExperiment) -> None:
     write_record(files, record, failed={})
 
 
+def _count_spent(files: ExperimentFiles, record: RecordedExperiment, budget: SharedBudget, now: float) -> None:
+    """Count what the runs have used in earlier sessions, those included that have nothing left. Blocks."""
+    for variant in record.variants:
+        journal = files.run(variant).journal
+        if journal.exists():
+            state = read_journal(journal).state
+            own = Budget(NO_LIMITS, began=now, earlier=state.attempts, judged=state.given)
+            budget.spent(variant.name, own)
+
+
 class _Variants:
     """The runs of an experiment while they run."""
 
@@ -186,7 +218,10 @@ class _Variants:
         self._record = record
         self._begin = begin
         self._observe = observe
-        self._slots = SharedSlots(Rotation(begin, slots=record.concurrency, seed=record.seed))
+        self._slots = SharedSlots(
+            Rotation(begin, slots=record.concurrency, seed=record.seed),
+            SharedBudget(record.budget, began=current_time()) if record.budget != NO_LIMITS else None,
+        )
         self._interrupts = {name: Interrupt() for name in begin}
         self._interrupt = Interrupt(first=FIRST)
         self._results: dict[str, Result] = {}
@@ -196,6 +231,8 @@ class _Variants:
         """Run all of them to their results."""
         files = self._files
         self._interrupt.last_words = f"`pinchbench-async resume {files.folder}` goes on with the rest."
+        if self._slots.budget is not None:
+            await to_thread.run_sync(_count_spent, files, self._record, self._slots.budget, current_time())
         async with create_task_group() as root:
             if handle_signals:
                 root.start_soon(self._interrupt.listen, tell, self._forward)

@@ -13,6 +13,7 @@ from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.settings import SETTINGS, Kind, Scope
 from pinchbench.runner.additions import WHOLE
+from pinchbench.runner.scheduling.meter import NO_LIMITS, Limits
 from pinchbench.suite.spelling import misspelt
 from pinchbench.suite.yaml_nodes import YamlTextError, read_yaml
 
@@ -26,7 +27,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")  # of an experiment or a v
 NAME_RULE = "1 to 60 letters, digits, dots, dashes and underscores, beginning with a letter or digit"
 FEWEST_VARIANTS = 2
 MOST_VARIANTS = 20
-OWN_KEYS = ("name", "variants", "baseline")
+OWN_KEYS = ("name", "variants", "baseline", "budget")
+BUDGET = MappingProxyType({"max-cost": "max_cost_usd", "max-tokens": "max_tokens", "max-hours": "max_hours"})
 DEFAULT_SEED = 1  # an order that is shuffled the same way each time
 ENUMS: Mapping[str, type[Isolation | Sandbox | Network]] = {
     "isolation": Isolation,
@@ -52,11 +54,13 @@ class Experiment:
         name: the experiment's name, part of the names of its files.
         variants: 2 to 20, the baseline first.
         seed: decides the order of trials.
+        budget: what all variants may use together.
     """
 
     name: str
     variants: tuple[Variant, ...]
     seed: int
+    budget: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,9 +118,10 @@ class _Reader:
         judge = self._judge(shared, root)
         variants = self._variants(root, shared, judge)
         variants = self._baseline_first(root.fields.get("baseline"), variants)
+        budget = self._budget(root.fields.get("budget"), variants)
         if self._problems:
             raise ExperimentError(self._path, sorted(self._problems))
-        return Experiment(name=name, variants=variants, seed=variants[0].config.seed or 0)
+        return Experiment(name=name, variants=variants, seed=variants[0].config.seed or 0, budget=budget)
 
     def _problem(self, node: YamlNode, reason: str) -> None:
         self._problems.append((node.line, reason))
@@ -186,6 +191,30 @@ class _Reader:
         if node.text not in [one.name for one in variants]:
             self._problem(node, f"`baseline` names no variant: {node.text!r}")
         return tuple(sorted(variants, key=lambda one: one.name != node.text))
+
+    def _budget(self, node: YamlNode | None, variants: tuple[Variant, ...]) -> Limits:
+        if node is None:
+            return NO_LIMITS
+        found: dict[str, object] = {}
+        for key, child in (node.fields or {}).items():
+            if key not in BUDGET:
+                self._problem(child, f"`{key}` is not a limit of a budget; they are {', '.join(BUDGET)}")
+            elif (value := self._value(key, SETTINGS[key], child)) is None:
+                continue
+            elif not isinstance(value, int | float) or value <= 0:
+                self._problem(child, f"`{key}` is above 0")
+            else:
+                found[BUDGET[key]] = value
+        if not node.fields:
+            self._problem(node, f"`budget` has at least one of {', '.join(BUDGET)}")
+        unpriced = [one.name for one in variants if one.config.base_url is not None and one.config.price_in is None]
+        if "max_cost_usd" in found and unpriced:
+            self._problem(
+                node,
+                f"`max-cost` needs the prices of the endpoint of {', '.join(unpriced)}: state `price-in` and"
+                " `price-out`, or use `max-tokens`",
+            )
+        return Limits(**cast("Any", found))
 
     def _section(self, fields: Mapping[str, YamlNode], *, is_top: bool) -> _Section:
         known = [

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from anyio import create_memory_object_stream, current_time
 
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+    from pinchbench.config import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.runner.prepare import Prepared
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.run_folders import RunFolders
     from pinchbench.runner.set_up import Ready
+    from pinchbench.runner.sharing import Share
 
 # Retry delays until a trial that still sees answers of 429 lowers the number of trials at once again: with less, trials
 # of some minutes cut it to 1 although half of them would do (simulated with 120 s and delays of 5, 10 and 30 s).
@@ -123,7 +126,7 @@ def assemble(
     """Return the parts of a run that begins now: the limit of its hours counts from this call."""
     records, to_write = create_memory_object_stream[Record](math.inf)
     jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
-    dispatcher = _dispatcher(context.prepared)
+    dispatcher = _dispatcher(context.prepared, context.share)
     record = partial(hand_over, records)
     control = RunControl(
         dispatcher,
@@ -168,12 +171,16 @@ def assemble(
     )
 
 
-def _dispatcher(prepared: Prepared) -> Dispatcher:
+def _dispatcher(prepared: Prepared, share: Share | None) -> Dispatcher:
     """Return the dispatcher of a run that begins now, with its options."""
     config = prepared.config
 
     def jitter() -> float:
         return random.uniform(0.5, 1.5)  # noqa: S311 - so that retries of many runs do not come at once
+
+    def rate_limit() -> RateLimit:
+        slots = prepared.slots if share is None else config.concurrency  # of all runs together
+        return RateLimit(max(1, slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter)
 
     limits = Limits(max_cost_usd=config.max_cost, max_tokens=config.max_tokens, max_hours=config.max_hours)
     return Dispatcher(
@@ -185,7 +192,7 @@ def _dispatcher(prepared: Prepared) -> Dispatcher:
             jitter=jitter,
             used=prepared.retried,
         ),
-        throttle=RateLimit(max(1, prepared.slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter),
+        throttle=rate_limit() if share is None else share.slots.rate_limit(provider_of(config), rate_limit),
         breaker=CircuitBreaker(
             enabled=config.fail_fast, delay_s=config.retry_delay_s, jitter=jitter, works=prepared.works
         ),
@@ -196,7 +203,14 @@ def _dispatcher(prepared: Prepared) -> Dispatcher:
             earlier=prepared.earlier,
             judged=prepared.judged,
         ),
+        shared=None if share is None else share.slots.budget,
+        run="" if share is None else share.run,
     )
+
+
+def provider_of(config: RunConfig) -> str:
+    """Return what tells providers apart whose rate limits are not the same: the host, or the provider's name (pure)."""
+    return config.model.partition("/")[0] if config.base_url is None else urlsplit(config.base_url).netloc
 
 
 def run_began(context: RunContext, ready: Ready) -> RunBegan:

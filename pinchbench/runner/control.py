@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import anyio
@@ -79,7 +80,7 @@ class RunControl:
 
     def uses(self, attempt: Attempt, usage: Usage) -> None:
         """Take what a running attempt has used so far."""
-        self._act(self._dispatcher.uses(attempt, usage))
+        self._act(self._dispatcher.uses(attempt, usage, current_time()))
 
     def limited(self, attempt: Attempt) -> None:
         """Take note that the provider has told a running attempt to come back later."""
@@ -87,11 +88,16 @@ class RunControl:
 
     def judged(self, grade: Grade) -> None:
         """Take what grading a trial has used."""
-        self._act(self._dispatcher.judged(grade))
+        self._act(self._dispatcher.judged(grade, current_time()))
 
     async def heed_deadline(self) -> None:
-        """End the run when its hours are over."""
-        await anyio.sleep(max(0.0, self._dispatcher.deadline - current_time()))
+        """End the run when its hours are over, or when another run has used up what they have together."""
+        share = self._share
+        with nullcontext() if share is None else share.slots.heeding(share.run, self._heed_limits):
+            await anyio.sleep(max(0.0, self._dispatcher.deadline - current_time()))
+            self._heed_limits()
+
+    def _heed_limits(self) -> None:
         self._act(self._dispatcher.expired(current_time()))
 
     async def heed_stop(self) -> None:
@@ -109,6 +115,7 @@ class RunControl:
         if any(pace.is_end for pace in decision.paces):
             if self._share is not None:
                 self._share.slots.leave(self._share.run)
+                self._share.slots.heed_limits()
             self._wake()
 
     def _wake(self) -> None:

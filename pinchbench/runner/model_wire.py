@@ -179,11 +179,12 @@ def _needs_proxy(base_url: str) -> bool:
 
 @asynccontextmanager
 async def open_wire(
-    config: RunConfig, scripted: ScriptedModel | None, *, tell: Callable[[str], None]
+    config: RunConfig, scripted: ScriptedModel | None, *, tell: Callable[[str], None], has_budget: bool = False
 ) -> AsyncGenerator[ModelWire | None]:
     """Run the wire of a run for the duration of the block; None if its requests do not go through one.
 
-    `tell` is called with what the user should know. Raises WireError if it does not start.
+    `tell` is called with what the user should know. `has_budget`: the run needs to know its usage at once although its
+    own options set no budget. Raises WireError if it does not start.
     """
     native = await _native(config)
     if isinstance(native, str):
@@ -208,12 +209,11 @@ async def open_wire(
 
     # Its own short path, because a Unix socket's is limited to about 100 bytes.
     with tempfile.TemporaryDirectory(prefix="wire-") as folder:
-        has_budget = config.max_cost is not None or config.max_tokens is not None
         configure = Configure(
             providers=(provider,),
             folder=folder,
             retries=RetrySettings(times=config.wire_retries),
-            reports_usage=has_budget,
+            reports_usage=has_budget or config.max_cost is not None or config.max_tokens is not None,
         )
         async with run_wire(configure, observe=observe) as wire:
             model_wire = ModelWire(

@@ -74,7 +74,12 @@ async def run_prepared(
                     keep_prepared(),  # for checks
                     create_task_group() as gateways,
                     _scripted_model(prepared.config) as scripted,
-                    open_wire(prepared.config, scripted, tell=run.observer.tell) as wire,
+                    open_wire(
+                        prepared.config,
+                        scripted,
+                        tell=run.observer.tell,
+                        has_budget=share is not None and share.slots.budget is not None,
+                    ) as wire,
                     AsyncExitStack() as stack,
                 ):
                     with run.interrupt.setup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,11 @@ from anyio import Lock, current_time
 from pinchbench.model import Attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
+    from pinchbench.runner.scheduling.rate_limit import RateLimit
     from pinchbench.runner.scheduling.rotation import Rotation
+    from pinchbench.runner.scheduling.shared_budget import SharedBudget
     from pinchbench.runner.signals import Interrupt
 
 
@@ -23,11 +26,29 @@ class SharedSlots:
     two share makes neither ready sooner.
     """
 
-    def __init__(self, rotation: Rotation) -> None:
-        """`rotation` decides, and belongs to this object from now on."""
+    def __init__(self, rotation: Rotation, budget: SharedBudget | None = None) -> None:
+        """`rotation` decides, and belongs to this object from now on. `budget` is that of all runs together."""
         self.rotation = rotation
+        self.budget = budget
         self.set_up = Lock()
         self._wakes: dict[str, Callable[[], None]] = {}
+        self._heeds: dict[str, Callable[[], None]] = {}
+        self._rate_limits: dict[str, RateLimit] = {}
+
+    def rate_limit(self, provider: str, make: Callable[[], RateLimit]) -> RateLimit:
+        """Return the limit of all runs that ask a provider, which `make` makes for the first of them."""
+        if provider not in self._rate_limits:
+            self._rate_limits[provider] = make()
+        return self._rate_limits[provider]
+
+    @contextmanager
+    def heeding(self, run: str, heed: Callable[[], None]) -> Generator[None]:
+        """Call `heed` within the block whenever the budget of all runs may be used up."""
+        self._heeds[run] = heed
+        try:
+            yield
+        finally:
+            del self._heeds[run]
 
     def join(self, run: str, wake: Callable[[], None], *, done: int) -> None:
         """Let a run take part from now on, `done` of whose trials have ended; `wake` lets its workers ask again."""
@@ -38,8 +59,15 @@ class SharedSlots:
     def leave(self, run: str) -> None:
         """Go on without a run."""
         self.rotation.left(run)
+        if self.budget is not None:
+            self.budget.left(run)
         self._wakes.pop(run, None)
         self.wake()
+
+    def heed_limits(self) -> None:
+        """Let all runs end whose agents run on although the budget of all is used up."""
+        for heed in tuple(self._heeds.values()):
+            heed()
 
     def wake(self) -> None:
         """Let the workers of all runs ask again."""

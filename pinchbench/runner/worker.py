@@ -65,6 +65,10 @@ class Worker:
         self._scripted = scripted
         self._scripts = scripts
         self._timezone = timezone
+        shared = context.share.slots.budget if context.share is not None else None
+        self._needs_price = ready.config.max_cost is not None or (
+            shared is not None and shared.limits.max_cost_usd is not None
+        )
         self._agent = OpenClawAgent(
             openclaw=ready.openclaw,
             home=home,
@@ -97,7 +101,7 @@ class Worker:
         key, context = attempt.key, self._context
         prices = self._config.price_in, self._config.price_out
         known = (prices[0], prices[1]) if prices[0] is not None and prices[1] is not None else None
-        bill = _Bill(partial(self._control.uses, attempt), prices=known, needs_price=self._config.max_cost is not None)
+        bill = _Bill(partial(self._control.uses, attempt), prices=known, needs_price=self._needs_price)
         place = TrialPlace(
             slot=self._slot,
             agent=self._agent,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio import create_task_group, fail_after
 
-from fakes import fake_openclaw, open_gate, run_config
+from fakes import NEW_RELEASE, OLD_RELEASE, fake_openclaw, open_gate, run_config
 from pinchbench.errors import ResultsError
-from pinchbench.events import TrialBegan
+from pinchbench.events import PaceChanged, TrialBegan
 from pinchbench.experiment.record import find_experiment, read_record
-from pinchbench.experiment.run import resume_experiment, run_experiment
+from pinchbench.experiment.run import resume_experiment, resumed_budget, run_experiment
 from pinchbench.experiment.spec import Experiment, Variant
+from pinchbench.model import Reason, Stop
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import TrialFinished, TrialStarted
+from pinchbench.runner.scheduling.meter import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config import RunConfig
     from pinchbench.events import Event
+    from pinchbench.experiment.run import ExperimentResult
 
 pytestmark = pytest.mark.anyio
 
@@ -154,3 +158,117 @@ async def test_an_experiment_that_died_goes_on_with_the_rest_of_each_run(tmp_pat
         assert read_run(result.files.run(variant)).unfinished == 0
     ended = [one.outcome for one in read_journal(journal).records if isinstance(one, TrialFinished)]
     assert [str(one.key) for one in ended].count("task_b") == 1
+
+
+def used_tokens(result: ExperimentResult) -> int:
+    return sum(one.usage.total_tokens for run in result.results.values() for one in run.outcomes)
+
+
+async def test_a_budget_of_the_experiment_ends_all_variants_alike_and_goes_on_when_it_is_raised(tmp_path: Path) -> None:
+    experiment = replace(an_experiment(tmp_path, slots=2), budget=Limits(max_tokens=1000))  # 220 for each of 9 trials
+    with fail_after(RUN_LIMIT_S):
+        first = await run_experiment(experiment)
+        assert [one.stop for one in first.results.values()] == [Stop.BUDGET] * 3
+        [why] = {one.stopped for one in first.results.values()}
+        assert why.startswith("--max-tokens 1,000 of the experiment")
+        assert used_tokens(first) == 880  # no fifth trial that would pass it
+        counts = [len(one.outcomes) for one in first.results.values()]
+        assert max(counts) - min(counts) <= 1
+        assert read_record(first.files).budget == Limits(max_tokens=1000)
+
+        same = await resume_experiment(first.files)
+        assert (used_tokens(same), {one.stop for one in same.results.values()}) == (880, {Stop.BUDGET})
+
+        raised = await resume_experiment(first.files, settings={"max_tokens": 1400})
+        assert used_tokens(raised) == 1320
+        assert read_record(first.files).budget == Limits(max_tokens=1400)
+
+        whole = await resume_experiment(first.files, settings={"max_tokens": 9000})
+    assert all(one.complete for one in whole.results.values() if one.stop is None)
+    assert {one.unfinished for one in whole.results.values()} == {0}
+    assert {one.stop for one in whole.results.values()} == {None}
+    assert used_tokens(whole) == 9 * 220
+
+
+async def test_agents_of_all_variants_are_ended_when_one_uses_up_what_they_have_together(tmp_path: Path) -> None:
+    async with open_gate() as gate:
+        experiment = an_experiment(tmp_path, slots=3, prompts={"task_a": f"scenario: gate {gate.port}"})
+        experiment = replace(experiment, budget=Limits(max_tokens=200))
+        results: list[ExperimentResult] = []
+
+        async def run() -> None:
+            results.append(await run_experiment(experiment))
+
+        async with create_task_group() as group:
+            group.start_soon(run)
+            with fail_after(RUN_LIMIT_S):
+                guests = [await gate.next() for _ in range(3)]
+                await guests[0].let_go()  # its trial uses 220 tokens
+                for guest in guests[1:]:
+                    await guest.gone()
+    [result] = results
+    reasons = sorted(outcome.reason for one in result.results.values() for outcome in one.outcomes)
+    assert reasons == [Reason.COMPLETED, Reason.INTERRUPTED, Reason.INTERRUPTED]
+
+
+async def test_limits_above_the_variants_hold_for_each_of_them(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path)
+    variants = tuple(replace(one, config=replace(one.config, max_tokens=500)) for one in experiment.variants)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(replace(experiment, variants=variants))
+    assert {one.stop for one in result.results.values()} == {Stop.BUDGET}
+    assert {len(one.outcomes) for one in result.results.values()} == {2}
+
+
+def test_options_of_resume_set_the_experiment_s_budget_and_not_that_of_its_runs() -> None:
+    before = Limits(max_cost_usd=5, max_hours=1)
+    budget, settings = resumed_budget(before, {"max_cost": 9.0, "concurrency": 2})
+    assert (budget, settings) == (Limits(max_cost_usd=9.0), {"concurrency": 2})
+    assert resumed_budget(before, {"max_hours": 2.0}) == (replace(before, max_hours=2.0), {})
+
+
+async def test_variants_on_two_releases_with_files_of_their_own_run_side_by_side(tmp_path: Path) -> None:
+    config = replace(run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "scenario: record seen.json"}), seed=1)
+    other = fake_openclaw(tmp_path / "other", store="sqlite", release=NEW_RELEASE)
+    rules = tmp_path / "rules.md"
+    rules.write_text("rules", encoding="utf-8")
+    configs = {
+        "old": config,
+        "new": replace(config, openclaw=str(other), workspace_files={"AGENTS.md": str(rules)}, env={"MODE": "strict"}),
+    }
+    variants = tuple(Variant(name=name, config=one, differs={}) for name, one in configs.items())
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(Experiment(name="releases", variants=variants, seed=1))
+    runs = {one.name: read_run(result.files.run(one)) for one in result.record.variants}
+    assert {name: run.facts.versions["openclaw"] for name, run in runs.items()} == {
+        "old": OLD_RELEASE,
+        "new": NEW_RELEASE,
+    }
+    seen = {}
+    for name, run in runs.items():
+        [outcome] = run.outcomes
+        workspace = Path(outcome.workspace)
+        modes = json.loads((workspace / "seen.json").read_text("utf-8"))["env"].get("MODE")
+        seen[name] = modes, (workspace / "AGENTS.md").exists()
+    assert seen == {"old": (None, False), "new": ("strict", True)}
+
+
+async def test_the_runs_of_one_provider_share_its_rate_limit(tmp_path: Path) -> None:
+    limits: dict[str, list[int]] = {"low": [], "medium": [], "high": []}
+
+    def observe(name: str) -> Callable[[MemoryObjectReceiveStream[Event]], Awaitable[None]]:
+        async def watch(events: MemoryObjectReceiveStream[Event]) -> None:
+            async for event in events:
+                if isinstance(event, PaceChanged):
+                    limits[name].append(event.limit)
+
+        return watch
+
+    place = tmp_path / "outage"
+    busy = dict.fromkeys(TASKS, f"scenario: outage {place} 1 429 too many requests")
+    experiment = an_experiment(tmp_path, slots=2, runs=2, prompts=busy)
+    variants = tuple(replace(one, config=replace(one.config, infra_retries=2)) for one in experiment.variants)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(replace(experiment, variants=variants), observe=observe)
+    assert all(one.complete for one in result.results.values())
+    assert sum(1 in seen for seen in limits.values()) >= 2  # one trial was refused, and others hear of it

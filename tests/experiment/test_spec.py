@@ -10,6 +10,7 @@ from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.spec import of_models, read_experiment
+from pinchbench.runner.scheduling.meter import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +103,25 @@ def test_a_judge_is_the_same_for_all_variants(tmp_path: Path, monkeypatch: pytes
         ("tasks-dir: []\n" + HEAD + TWO, 1, "takes a path"),
         ("name: a b\n" + HEAD + TWO, 1, "the experiment's name 'a b'"),
         ("baseline: c\n" + HEAD + TWO, 1, "`baseline` names no variant"),
+        ("budget: {max-costs: 1}\n" + HEAD + TWO, 1, "`max-costs` is not a limit of a budget"),
+        ("budget: {max-tokens: 0}\n" + HEAD + TWO, 1, "`max-tokens` is above 0"),
+        ("budget: {max-hours: long}\n" + HEAD + TWO, 1, "takes a number"),
+        ("budget: 5\n" + HEAD + TWO, 1, "`budget` has at least one of"),
+        (
+            "budget: {max-cost: 5}\n" + HEAD + TWO + "  c: {model: a/b, base-url: 'http://127.0.0.1:1/v1'}\n",
+            1,
+            "needs the prices of the endpoint of c",
+        ),
+        (HEAD + TWO + "  c: {budget: {max-cost: 5}}\n", 5, "`budget` is not a setting of a variant"),
+        (
+            HEAD + TWO + "  c: {openclaw-config: {gateway: {port: 1}}}\n",
+            5,
+            "gateway can't be set: a run starts its own",
+        ),
+        (HEAD + TWO + "  c: {openclaw-config: x}\n", 5, "takes settings by name"),
+        (HEAD + TWO + "  c: {env: {PATH: /bin}}\n", 5, "--env PATH can't be set"),
+        (HEAD + TWO + "  c: {env: [A]}\n", 5, "takes values by name"),
+        (HEAD + TWO + "  c: {workspace-files: [A]}\n", 5, "takes a folder, or files by their places"),
         ("judge-votes: 3\n" + HEAD + TWO, 1, "needs `judge: MODEL`"),
         ("variants:\n" + TWO, 2, "the variant a has no `model`"),
         ("concurency: 4\n" + HEAD + TWO, 1, "did you mean `concurrency`?"),
@@ -134,3 +154,21 @@ def test_models_alone_are_an_experiment_too() -> None:
     ]
     with pytest.raises(ConfigError, match="given twice"):
         of_models(("demo/oracle", "demo/oracle"), RunConfig(model="demo/oracle"))
+
+
+def test_what_variants_add_is_relative_to_the_file_and_a_budget_is_for_all(tmp_path: Path) -> None:
+    text = """\
+model: demo/oracle
+budget: {max-cost: 20, max-tokens: 1000000, max-hours: 2.5}
+variants:
+  a: {skills: skills, workspace-files: files}
+  b: {workspace-files: {AGENTS.md: rules/a.md}, openclaw-config: {tools: {deny: [exec]}}, env: {PORT: 8080, EMPTY: ""}}
+"""
+    experiment = read_experiment(write(tmp_path, text))
+    assert experiment.budget == Limits(max_cost_usd=20, max_tokens=1_000_000, max_hours=2.5)
+    first, second = (one.config for one in experiment.variants)
+    assert first.skills == tmp_path / "skills"
+    assert first.workspace_files == {".": str(tmp_path / "files")}
+    assert second.workspace_files == {"AGENTS.md": str(tmp_path / "rules" / "a.md")}
+    assert second.openclaw_config == {"tools": {"deny": ["exec"]}}
+    assert second.env == {"PORT": "8080", "EMPTY": ""}

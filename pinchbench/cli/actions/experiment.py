@@ -19,6 +19,7 @@ from pinchbench.cli.output import print_result, say
 from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
 from pinchbench.experiment.spec import of_models, read_experiment
+from pinchbench.model import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.experiment import ExperimentView, print_experiment
 from pinchbench.report.terminal.live import can_draw
@@ -89,10 +90,20 @@ def carry_out(
                 write_run_page(variant.run.files, view.say)
         write_experiment(experiment, result.files.page)
         if any(one.unfinished for one in result.results.values()) or result.failed:
-            say(f"Trials are left; go on with: pinchbench-async resume {result.files.folder}")
+            say(_how_to_go_on(result))
     data = {"experiment": result.files.name, "comparison": record(comparisons, seed=SEED) if comparisons else None}
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
     _leave(result)
+
+
+def _how_to_go_on(result: ExperimentResult) -> str:
+    """Return a sentence with the command that goes on with an experiment."""
+    command = f"pinchbench-async resume {result.files.folder}"
+    stopped = [one.stopped for one in result.results.values() if one.stop is Stop.BUDGET]
+    if not stopped:
+        return f"Trials are left; go on with: {command}"
+    option = stopped[0].split(" ", 1)[0]
+    return f"Trials are left; go on, within a higher limit, with: {command} {option} …"
 
 
 def _leave(result: ExperimentResult) -> None:

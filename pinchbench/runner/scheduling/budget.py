@@ -6,7 +6,7 @@ import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pinchbench.runner.scheduling.meter import KINDS, OUTLOOK_ATTEMPTS, Limits, Meter, Typical, time_text
+from pinchbench.runner.scheduling.meter import KINDS, NO_LIMITS, OUTLOOK_ATTEMPTS, Limits, Meter, Typical, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -134,7 +134,7 @@ class Budget:
 
         `left` says how many attempts are still to be started, by task id.
         """
-        if self._is_outlook_told or self._called < OUTLOOK_ATTEMPTS or self._limits == Limits():
+        if self._is_outlook_told or self._called < OUTLOOK_ATTEMPTS or self._limits == NO_LIMITS:
             return ""
         left_s = math.fsum(each * self._expected(task_id) for task_id, each in left.items())
         count = sum(left.values())

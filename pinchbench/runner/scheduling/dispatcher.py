@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
     from pinchbench.runner.scheduling.queue import AttemptQueue
     from pinchbench.runner.scheduling.rate_limit import RateLimit
+    from pinchbench.runner.scheduling.shared_budget import SharedBudget
 
 BUSY = (
     "The provider has too many requests: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
@@ -24,6 +25,7 @@ LATE_PROBE = (
     "The trial that shows whether things work again waits until another one has ended: what runs may use up the budget."
 )
 BETTER = "The provider keeps up: {limit} of {most} trials at once."
+TOGETHER = "The runs that ask the same provider have {limit} of {most} trials at once for now."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,16 +55,28 @@ class Dispatcher:
     """Decides which attempt is made when, and learns from what becomes of it. Times are monotonic seconds.
 
     `schedule` knows which attempt, `throttle` how many at once, `breaker` whether going on makes sense, and `budget`
-    whether it is paid for. `stopped` is a sentence once the run has ended itself, and `stop` says of which kind that
-    was. Nothing is done here: every call returns a `Decision`.
+    whether it is paid for; `shared` is the budget that the run has together with others. `stopped` is a sentence once
+    the run has ended itself, and `stop` says of which kind that was. Nothing is done here: every call returns a
+    `Decision`.
     """
 
-    def __init__(self, *, schedule: AttemptQueue, throttle: RateLimit, breaker: CircuitBreaker, budget: Budget) -> None:
-        """All four are this dispatcher's own from now on."""
+    def __init__(
+        self,
+        *,
+        schedule: AttemptQueue,
+        throttle: RateLimit,
+        breaker: CircuitBreaker,
+        budget: Budget,
+        shared: SharedBudget | None = None,
+        run: str = "",
+    ) -> None:
+        """All but `throttle` and `shared` are this dispatcher's own from now on. `run` names its run in `shared`."""
         self._schedule = schedule
         self._throttle = throttle
         self._breaker = breaker
         self._budget = budget
+        self._shared = shared
+        self._limit_told = throttle.limit
         self._running: dict[TrialKey, float] = {}  # since when
         self._told: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
         self._probe: TrialKey | None = None
@@ -72,20 +86,26 @@ class Dispatcher:
         self._ends_agents = False
         self.stopped = ""
         self.stop: Stop | None = None
+        if shared is not None:
+            shared.join(run, budget, self._running.keys())
 
     @property
     def deadline(self) -> float:
         """When `expired` is to be called; `math.inf` for never."""
-        return self._budget.deadline
+        return min(self._budget.deadline, math.inf if self._shared is None else self._shared.deadline)
 
     def next(self, now: float) -> tuple[Attempt | float | None, Decision]:
         """Return an attempt to make now, or when to ask again if nothing ends before, or None: there will be none."""
+        self._cap(self._over(now))
+        if self._throttle.limit != self._limit_told and self._breaker.state == "closed" and not self.stopped:
+            self._pace(self._throttle.limit, TOGETHER.format(limit=self._throttle.limit, most=self._throttle.most))
         answer = None if self.stopped else self._next(now)
         return answer, self._decided()
 
     def ended(self, attempt: Attempt, outcome: Outcome, now: float) -> Decision:
         """Take the end of an attempt that `next` gave out."""
         began = self._running.pop(attempt.key, now)
+        self._throttle.ended()
         is_probe = self._probe == attempt.key
         if is_probe:
             self._probe = None
@@ -106,7 +126,7 @@ class Dispatcher:
                 self._pace(self._throttle.limit, why)
             case None:
                 pass
-        self._cap(self._budget.ended(outcome))
+        self._cap(self._budget.ended(outcome) or self._over(now, outcome.usage))
         if outlook := self._budget.outlook(now, self._schedule.waiting_by_task):
             self._notices.append(outlook)
         return self._decided(retried=retried)
@@ -115,9 +135,9 @@ class Dispatcher:
     def _has_passed(outcome: Outcome) -> bool:
         return outcome.reason.is_valid and outcome.rate_limits == 0
 
-    def uses(self, attempt: Attempt, usage: Usage) -> Decision:
+    def uses(self, attempt: Attempt, usage: Usage, now: float) -> Decision:
         """Take what a running attempt has used so far."""
-        self._cap(self._budget.uses(attempt.key, usage))
+        self._cap(self._budget.uses(attempt.key, usage) or self._over(now, usage))
         return self._decided()
 
     def limited(self, attempt: Attempt, now: float) -> Decision:
@@ -126,31 +146,35 @@ class Dispatcher:
         self._limited(self._running.get(attempt.key, now), now)
         return self._decided()
 
-    def judged(self, grade: Grade) -> Decision:
+    def judged(self, grade: Grade, now: float) -> Decision:
         """Take what a judge has used."""
-        self._cap(self._budget.judged(grade))
+        self._cap(self._budget.judged(grade) or self._over(now))
         return self._decided()
 
     def expired(self, now: float) -> Decision:
-        """End the run if its hours are over."""
-        self._cap(self._budget.expired(now))
+        """End the run if its hours are over, or what it shares with others is used up."""
+        self._cap(self._budget.expired(now) or self._over(now))
         return self._decided()
 
     def _next(self, now: float) -> Attempt | float | None:
         """An attempt to run now, a time to ask again, or None: nothing will come."""
         if self._breaker.state != "closed":
             return self._next_probe(now)
-        if len(self._running) >= self._throttle.limit:
+        if self._throttle.is_full:
             return math.inf
         if (coming := self._schedule.coming()) is not None:
             if now < self._throttle.not_before:
                 return self._throttle.not_before
             if not self._is_paid(coming, now):
-                return math.inf if self._running else None
+                return None if self.stopped else math.inf
         answer = self._schedule.next(now)
         if isinstance(answer, Attempt):
-            self._running[answer.key] = now
+            self._begin(answer, now)
         return answer
+
+    def _begin(self, attempt: Attempt, now: float) -> None:
+        self._running[attempt.key] = now
+        self._throttle.began()
 
     def _next_probe(self, now: float) -> Attempt | float | None:
         """As `_next` while the breaker is open. Running attempts are not awaited: that may take many minutes."""
@@ -166,12 +190,12 @@ class Dispatcher:
         if now < self._breaker.resume_at:
             return self._breaker.resume_at
         if not self._is_paid(coming, now):
-            return self._await_budget() if self._running else None
+            return None if self.stopped else self._await_budget()
         attempt = self._schedule.probe()
         if attempt is not None:
             self._breaker.probing()
             self._probe = attempt.key
-            self._running[attempt.key] = now
+            self._begin(attempt, now)
         return attempt
 
     def _await_budget(self) -> float:
@@ -182,11 +206,21 @@ class Dispatcher:
         return math.inf
 
     def _is_paid(self, attempt: Attempt, now: float) -> bool:
-        """Return whether the budget has room for it; if not, and nothing runs that could change that, the run ends."""
+        """Return whether the budgets have room for it; if not, and nothing running could change that, the run ends."""
         why = self._budget.may_start(now, attempt.key, running=self._running.keys())
-        if why and not self._running:
+        is_last = not self._running
+        if not why and self._shared is not None:
+            why = self._shared.may_start(now, attempt.key.task_id)
+            is_last = not self._shared.is_running
+        if why and is_last:
             self._end(why, Stop.BUDGET)
         return not why
+
+    def _over(self, now: float, usage: Usage | None = None) -> str:
+        """Say that what the run shares with others is used up, unless the run needs nothing more."""
+        if self._shared is None or not (self._running or self._schedule.coming()):
+            return ""
+        return self._shared.over(now, usage)
 
     def _limited(self, began: float, now: float) -> None:
         if self._throttle.limited(began, now) and self._breaker.state == "closed":
@@ -206,6 +240,7 @@ class Dispatcher:
             self._pace(0, why, is_end=True)
 
     def _pace(self, limit: int, why: str, *, is_end: bool = False) -> None:
+        self._limit_told = limit
         self._paces.append(Pace(limit=limit, why=why, is_end=is_end))
 
     def _decided(self, *, retried: bool = False) -> Decision:

@@ -27,6 +27,9 @@ class Limits:
     max_hours: float | None = None
 
 
+NO_LIMITS = Limits()
+
+
 @dataclass(kw_only=True, slots=True)
 class Typical:
     """What attempts come to: what `count` of them used in all, and how long they were expected to take in all."""

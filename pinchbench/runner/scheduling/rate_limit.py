@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class RateLimit:
     """Additive increase, multiplicative decrease, as TCP does it: it comes near a limit that nobody tells.
 
-    A round is what starts between two cuts. Times are monotonic seconds.
+    A round is what starts between two cuts. Times are monotonic seconds. Runs that ask one provider may share it.
     """
 
     def __init__(self, most: int, *, delay_s: float, jitter: Callable[[], float]) -> None:
@@ -27,6 +27,7 @@ class RateLimit:
         self._last_cut = -math.inf
         self._not_before = -math.inf
         self._passed = 0  # attempts without a 429 since the limit changed
+        self._running = 0
 
     @property
     def most(self) -> int:
@@ -37,6 +38,19 @@ class RateLimit:
     def limit(self) -> int:
         """How many trials may run at once now: 1 to `most`."""
         return self._limit
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many trials run as may."""
+        return self._running >= self._limit
+
+    def began(self) -> None:
+        """Take note that a trial has started."""
+        self._running += 1
+
+    def ended(self) -> None:
+        """Take note that a trial has ended."""
+        self._running -= 1
 
     @property
     def not_before(self) -> float:

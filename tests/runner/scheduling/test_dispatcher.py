@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,10 +29,11 @@ from pinchbench.results.journal.records import PaceSet, TrialFinished
 from pinchbench.runner.control import RunControl
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
-from pinchbench.runner.scheduling.dispatcher import LATE_PROBE, Decision, Dispatcher, Pace
+from pinchbench.runner.scheduling.dispatcher import LATE_PROBE, TOGETHER, Decision, Dispatcher, Pace
 from pinchbench.runner.scheduling.meter import Limits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
+from pinchbench.runner.scheduling.shared_budget import SharedBudget
 from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
@@ -191,7 +193,7 @@ def test_what_follows_from_the_end_of_an_attempt_is_a_value_and_nothing_is_done(
     assert dispatcher.next(TRIAL_S) == (TRIAL_S + DELAY_S, Decision())
     second, _ = dispatcher.next(TRIAL_S + DELAY_S)
     assert isinstance(second, Attempt)
-    decision = dispatcher.uses(second, Usage(requests=1, cost_usd=1.5))
+    decision = dispatcher.uses(second, Usage(requests=1, cost_usd=1.5), TRIAL_S + DELAY_S)
     assert decision.ends_agents
     assert decision.paces == (Pace(limit=0, why=dispatcher.stopped, is_end=True),)
     assert dispatcher.next(2 * TRIAL_S) == (None, Decision())
@@ -386,3 +388,61 @@ async def test_a_single_trial_that_can_not_work_ends_as_inconclusive() -> None:
     await bench.run()
     assert len(bench.made) == 3
     assert bench.dispatcher.stop is Stop.INCONCLUSIVE
+
+
+def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> None:
+    def jitter() -> float:
+        return 1.0
+
+    throttle = RateLimit(4, delay_s=DELAY_S, jitter=jitter)
+    one, other = (
+        Dispatcher(
+            schedule=AttemptQueue(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+            throttle=throttle,
+            breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
+            budget=Budget(Limits(), began=0.0),
+        )
+        for _ in range(2)
+    )
+    first, _, second, _ = (dispatcher.next(0.0)[0] for dispatcher in (one, one, other, other))
+    assert isinstance(first, Attempt)
+    assert isinstance(second, Attempt)
+    assert one.next(0.0) == (math.inf, Decision())  # four run, whosever they are
+    assert [pace.limit for pace in one.limited(first, 1.0).paces] == [2]
+    assert other.ended(second, ended(second), 2.0) == Decision()
+    answer, decision = other.next(2.0)
+    assert answer == math.inf  # it has one trial, and the other run two
+    assert decision.paces == (Pace(limit=2, why=TOGETHER.format(limit=2, most=4)),)
+
+
+def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_needs_nothing_more() -> None:
+    def jitter() -> float:
+        return 1.0
+
+    shared = SharedBudget(Limits(max_cost_usd=1.0), began=0.0)
+    one, other, short = (
+        Dispatcher(
+            schedule=AttemptQueue(attempts(count), retries=0, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+            throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
+            breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
+            budget=Budget(Limits(), began=0.0),
+            shared=shared,
+            run=name,
+        )
+        for name, count in (("one", 2), ("other", 2), ("short", 1))
+    )
+    last, _ = short.next(0.0)
+    first, _ = one.next(0.0)
+    second, _ = other.next(0.0)
+    assert isinstance(last, Attempt)
+    assert isinstance(first, Attempt)
+    assert isinstance(second, Attempt)
+    assert short.ended(last, ended(last, cost=0.3), 1.0) == Decision()
+    assert one.uses(first, Usage(requests=1, cost_usd=0.3), 2.0) == Decision()
+    assert other.uses(second, Usage(requests=1, cost_usd=0.3), 2.0) == Decision()
+    assert one.next(2.0) == (math.inf, Decision())  # what runs may use up the rest
+    assert other.uses(second, Usage(requests=1, cost_usd=0.5), 3.0).ends_agents
+    assert one.expired(3.0).ends_agents
+    assert one.stopped == other.stopped == "--max-cost $1.00 of the experiment is reached: $1.10 is spent."
+    assert short.expired(3.0) == Decision()
+    assert short.stop is None
