@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pinchbench.errors import ResultsError
 from pinchbench.results.paths import RunFiles, write_json
-from pinchbench.runner.scheduling.meter import NO_LIMITS, Limits
+from pinchbench.runner.scheduling.meter import NO_LIMITS, BudgetLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ class RecordedExperiment(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float
     seed: int
     concurrency: int
-    budget: Limits = NO_LIMITS
+    budget: BudgetLimits = NO_LIMITS
     variants: tuple[RecordedVariant, ...]
 
 
@@ -68,12 +69,11 @@ class ExperimentFiles:
         return RunFiles(output_dir=self.output_dir, name=variant.run)
 
 
-def write_record(files: ExperimentFiles, record: RecordedExperiment, *, failed: Mapping[str, str]) -> None:
-    """Write an experiment's record, with the variants that could not begin. Blocks. Raises ResultsError."""
-    variants = tuple(
-        msgspec.structs.replace(one, failed=failed.get(one.name, "")) if one.name in failed else one
-        for one in record.variants
-    )
+def write_record(
+    files: ExperimentFiles, record: RecordedExperiment, failed: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write an experiment's record, with why variants could not begin, by name. Blocks. Raises ResultsError."""
+    variants = tuple(msgspec.structs.replace(one, failed=failed.get(one.name, "")) for one in record.variants)
     write_json(files.record, msgspec.structs.replace(record, variants=variants))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
@@ -31,7 +31,7 @@ from pinchbench.runner.provenance import plain_config
 from pinchbench.runner.resume import resume
 from pinchbench.runner.run import run_prepared
 from pinchbench.runner.scheduling.budget import Budget
-from pinchbench.runner.scheduling.meter import NO_LIMITS, Limits
+from pinchbench.runner.scheduling.meter import NO_LIMITS, BudgetLimits
 from pinchbench.runner.scheduling.plan import new_run_id
 from pinchbench.runner.scheduling.rotation import Rotation
 from pinchbench.runner.scheduling.shared_budget import SharedBudget
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from pinchbench.runner.observer import Observer
     from pinchbench.runner.prepare import Prepared
 
-# The options of `resume` that set an experiment's budget, and its limits.
-LIMITS = MappingProxyType({"max_cost": "max_cost_usd", "max_tokens": "max_tokens", "max_hours": "max_hours"})
+# The limits of a budget, which have the names of options of `resume`.
+LIMITS = tuple(limit.name for limit in fields(BudgetLimits))
 FIRST = (
     "no new trials; the running agents of all variants are ended properly, and what has finished is graded. The next"
     " Ctrl-C kills them and ends the grading."
@@ -128,16 +128,17 @@ async def resume_experiment(
         else:
             again = await to_thread.run_sync(partial(stored_config, variant.config, settings, run))
             begin[variant.name] = partial(run_prepared, await to_thread.run_sync(prepare, again))
+    await to_thread.run_sync(partial(write_record, files, record))
     variants = _Variants(files, record, begin, observe=observe)
     return await variants.run(tell=tell, handle_signals=handle_signals)
 
 
-def resumed_budget(budget: Limits, settings: Mapping[str, object]) -> tuple[Limits, dict[str, object]]:
+def resumed_budget(budget: BudgetLimits, settings: Mapping[str, object]) -> tuple[BudgetLimits, dict[str, object]]:
     """Return the budget of an experiment that is resumed with these settings, and the settings of its runs (pure).
 
     Hours are those of one session.
     """
-    given = {field: settings[option] for option, field in LIMITS.items() if option in settings}
+    given = {name: settings[name] for name in LIMITS if name in settings}
     return (
         replace(budget, **cast("Any", {"max_hours": None, **given})),
         {name: value for name, value in settings.items() if name not in LIMITS},
@@ -189,7 +190,7 @@ def _create(files: ExperimentFiles, record: RecordedExperiment) -> None:
         make_private(files.folder)
     except OSError as error:
         raise folder_error(files.folder, error, option="--output-dir") from error
-    write_record(files, record, failed={})
+    write_record(files, record)
 
 
 def _count_spent(files: ExperimentFiles, record: RecordedExperiment, budget: SharedBudget, now: float) -> None:
@@ -240,7 +241,7 @@ class _Variants:
                 for variant in self._record.variants:
                     group.start_soon(self._run, variant)
             self._interrupt.close()
-        await to_thread.run_sync(partial(write_record, files, self._record, failed=self._failed))
+        await to_thread.run_sync(partial(write_record, files, self._record, self._failed))
         if not self._results and self._interrupt.signal is not None:
             raise RunInterruptedError(self._interrupt.signal)
         if not self._results:

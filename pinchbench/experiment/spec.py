@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +13,7 @@ from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.settings import SETTINGS, Kind, Scope
 from pinchbench.runner.additions import WHOLE
-from pinchbench.runner.scheduling.meter import NO_LIMITS, Limits
+from pinchbench.runner.scheduling.meter import NO_LIMITS, BudgetLimits
 from pinchbench.suite.spelling import misspelt
 from pinchbench.suite.yaml_nodes import YamlTextError, read_yaml
 
@@ -28,7 +28,7 @@ NAME_RULE = "1 to 60 letters, digits, dots, dashes and underscores, beginning wi
 FEWEST_VARIANTS = 2
 MOST_VARIANTS = 20
 OWN_KEYS = ("name", "variants", "baseline", "budget")
-BUDGET = MappingProxyType({"max-cost": "max_cost_usd", "max-tokens": "max_tokens", "max-hours": "max_hours"})
+BUDGET = MappingProxyType({field.name.replace("_", "-"): field.name for field in fields(BudgetLimits)})
 DEFAULT_SEED = 1  # an order that is shuffled the same way each time
 ENUMS: Mapping[str, type[Isolation | Sandbox | Network]] = {
     "isolation": Isolation,
@@ -60,7 +60,7 @@ class Experiment:
     name: str
     variants: tuple[Variant, ...]
     seed: int
-    budget: Limits = NO_LIMITS
+    budget: BudgetLimits = NO_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,7 +192,7 @@ class _Reader:
             self._problem(node, f"`baseline` names no variant: {node.text!r}")
         return tuple(sorted(variants, key=lambda one: one.name != node.text))
 
-    def _budget(self, node: YamlNode | None, variants: tuple[Variant, ...]) -> Limits:
+    def _budget(self, node: YamlNode | None, variants: tuple[Variant, ...]) -> BudgetLimits:
         if node is None:
             return NO_LIMITS
         found: dict[str, object] = {}
@@ -208,13 +208,13 @@ class _Reader:
         if not node.fields:
             self._problem(node, f"`budget` has at least one of {', '.join(BUDGET)}")
         unpriced = [one.name for one in variants if one.config.base_url is not None and one.config.price_in is None]
-        if "max_cost_usd" in found and unpriced:
+        if "max_cost" in found and unpriced:
             self._problem(
                 node,
                 f"`max-cost` needs the prices of the endpoint of {', '.join(unpriced)}: state `price-in` and"
                 " `price-out`, or use `max-tokens`",
             )
-        return Limits(**cast("Any", found))
+        return BudgetLimits(**cast("Any", found))
 
     def _section(self, fields: Mapping[str, YamlNode], *, is_top: bool) -> _Section:
         known = [

@@ -24,7 +24,7 @@ WHOLE = "."  # the place of a folder whose content goes into the workspace itsel
 
 def check_additions(config: RunConfig) -> None:
     """Raise ConfigError if skills or workspace files can't be read, or if settings or variables hold keys."""
-    digests(config)
+    addition_digests(config)
     if config.skills is not None and next(config.skills.rglob("SKILL.md"), None) is None:
         raise ConfigError(f"--skills {config.skills} has no SKILL.md in any of its folders.")
     if secrets_in(config.openclaw_config):
@@ -40,7 +40,7 @@ def check_additions(config: RunConfig) -> None:
             )
 
 
-def digests(config: RunConfig) -> dict[str, str]:
+def addition_digests(config: RunConfig) -> dict[str, str]:
     """Return a SHA-256 of the content of each folder of files that a run adds, by the option's name.
 
     Raises ConfigError if something can't be read, or is a link that leads out of its folder.
@@ -56,7 +56,7 @@ def digests(config: RunConfig) -> dict[str, str]:
 
 
 def files_digest(files: Mapping[str, str]) -> str:
-    """Return a SHA-256 of workspace files and their places. Raises ConfigError as `digests`."""
+    """Return a SHA-256 of workspace files and their places. Raises ConfigError as `addition_digests`."""
     total = hashlib.sha256()
     for place, source in sorted(files.items()):
         total.update(hashlib.sha256(place.encode()).digest())

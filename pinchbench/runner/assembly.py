@@ -24,7 +24,7 @@ from pinchbench.runner.run_folders import CHECKS
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
-from pinchbench.runner.scheduling.meter import Limits
+from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.trial import outcome_not_begun
@@ -182,7 +182,7 @@ def _dispatcher(prepared: Prepared, share: Share | None) -> Dispatcher:
         slots = prepared.slots if share is None else config.concurrency  # of all runs together
         return RateLimit(max(1, slots), delay_s=ROUND * config.retry_delay_s, jitter=jitter)
 
-    limits = Limits(max_cost_usd=config.max_cost, max_tokens=config.max_tokens, max_hours=config.max_hours)
+    limits = BudgetLimits(max_cost=config.max_cost, max_tokens=config.max_tokens, max_hours=config.max_hours)
     return Dispatcher(
         schedule=AttemptQueue(
             prepared.attempts,

@@ -15,7 +15,7 @@ from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run
 from pinchbench.results.run_state import RunState, as_resumed
-from pinchbench.runner.additions import check_additions, digests, with_workspace_files
+from pinchbench.runner.additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.prepare import Prepared, in_start_order, split_unmet
 from pinchbench.runner.recordings import recordings_of
 from pinchbench.runner.resume_check import addition_changes
@@ -117,7 +117,7 @@ def _note(config: RunConfig, trials: Iterable[Trial], facts: RunFacts, *, missin
     """Return what the user should know before the replay begins."""
     changed = [
         *sorted({one.key.task_id for one in trials if facts.tasks[one.key.task_id].digest != one.task.digest}),
-        *addition_changes(facts.additions, digests(config)),
+        *addition_changes(facts.additions, addition_digests(config)),
     ]
     asks = config.replay is not None and config.replay.asks_model
     parts = [

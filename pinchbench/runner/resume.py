@@ -18,7 +18,7 @@ from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState, as_resumed
-from pinchbench.runner.additions import check_additions, digests, with_workspace_files
+from pinchbench.runner.additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.observer import RunObserver
 from pinchbench.runner.prepare import Prepared, Resumption, expected_by_task, in_start_order, split_unmet
 from pinchbench.runner.provenance import plain_config, task_facts
@@ -106,7 +106,7 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
     before = {task_id: task for task_id, task in facts.tasks.items() if task_id not in known_gone}
     changes = (
         *setting_changes(facts.config, plain_config(run)),
-        *addition_changes(facts.additions, digests(run)),
+        *addition_changes(facts.additions, addition_digests(run)),
         *task_changes(before, now),
     )
     require(changes, accepted=config.accept_changes, run=files.name)

@@ -30,7 +30,7 @@ from pinchbench.redaction import known_secrets
 from pinchbench.results.evidence import file_digest
 from pinchbench.results.journal.records import RunResumed, RunStarted
 from pinchbench.results.paths import write_json
-from pinchbench.runner.additions import digests
+from pinchbench.runner.additions import addition_digests
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.model_names import check_model_names, names_to_check
 from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
@@ -227,7 +227,7 @@ async def _started(
         releases=releases,
         agents=[home.agent_id for home in homes],
         skipped=prepared.skipped,
-        additions=await to_thread.run_sync(digests, config),
+        additions=await to_thread.run_sync(addition_digests, config),
     )
     await to_thread.run_sync(write_json, folders.files.provenance, facts)
     return RunStarted(
@@ -254,5 +254,5 @@ async def _resumed(
         tasks=dict(resumption.tasks),
         gone=resumption.gone,
         changes=changes,
-        additions=await to_thread.run_sync(digests, config),
+        additions=await to_thread.run_sync(addition_digests, config),
     )

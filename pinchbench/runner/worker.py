@@ -67,7 +67,7 @@ class Worker:
         self._timezone = timezone
         shared = context.share.slots.budget if context.share is not None else None
         self._needs_price = ready.config.max_cost is not None or (
-            shared is not None and shared.limits.max_cost_usd is not None
+            shared is not None and shared.limits.max_cost is not None
         )
         self._agent = OpenClawAgent(
             openclaw=ready.openclaw,

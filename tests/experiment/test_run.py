@@ -8,20 +8,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+import psutil
 import pytest
 from anyio import create_task_group, fail_after
 
 from fakes import NEW_RELEASE, OLD_RELEASE, fake_openclaw, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.events import PaceChanged, TrialBegan
-from pinchbench.experiment.record import find_experiment, read_record
+from pinchbench.experiment.record import (
+    ExperimentFiles,
+    RecordedExperiment,
+    RecordedVariant,
+    find_experiment,
+    read_record,
+    write_record,
+)
 from pinchbench.experiment.run import resume_experiment, resumed_budget, run_experiment
 from pinchbench.experiment.spec import Experiment, Variant
 from pinchbench.model import Reason, Stop
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import TrialFinished, TrialStarted
-from pinchbench.runner.scheduling.meter import Limits
+from pinchbench.runner.scheduling.meter import BudgetLimits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -120,8 +129,55 @@ async def test_a_variant_that_can_not_run_does_not_stop_the_others(tmp_path: Pat
         result = await run_experiment(broken(an_experiment(tmp_path), "medium"))
     assert result.results.keys() == {"low", "high"}
     assert "/nowhere/openclaw" in result.failed["medium"]
-    assert "/nowhere/openclaw" in read_record(result.files).variants[1].failed
+    record = read_record(result.files)
+    assert "/nowhere/openclaw" in record.variants[1].failed
     assert all(len(one.outcomes) == 3 for one in result.results.values())
+    write_record(result.files, msgspec.structs.replace(record, variants=repaired(record)), result.failed)
+    with fail_after(RUN_LIMIT_S):
+        again = await resume_experiment(result.files)
+    assert again.results.keys() == {"low", "medium", "high"}
+    assert [one.failed for one in read_record(result.files).variants] == ["", "", ""]
+
+
+def repaired(record: RecordedExperiment) -> tuple[RecordedVariant, ...]:
+    """Return the variants, as if the OpenClaw that was missing were there."""
+    openclaw = record.variants[0].config["openclaw"]
+    return tuple(msgspec.structs.replace(one, config={**one.config, "openclaw": openclaw}) for one in record.variants)
+
+
+async def test_a_variant_whose_run_fails_leaves_its_slots_to_the_others(tmp_path: Path) -> None:
+    seen: list[tuple[str, str]] = []
+    results: list[ExperimentResult] = []
+    async with open_gate() as gate:
+        experiment = an_experiment(tmp_path, slots=4, prompts=dict.fromkeys(TASKS, f"scenario: gate {gate.port}"))
+        experiment = replace(experiment, budget=BudgetLimits(max_tokens=1_000_000))
+
+        async def run() -> None:
+            results.append(await run_experiment(experiment, observe=recorder(seen)))
+
+        with fail_after(RUN_LIMIT_S):
+            async with create_task_group() as group:
+                group.start_soon(run)
+                guests = [await gate.next() for _ in range(4)]
+                failing = next(name for name, _ in seen if [one for one, _ in seen].count(name) == 2)
+                [files] = (tmp_path / "results").glob("fakes_*")
+                record = read_record(ExperimentFiles(output_dir=files.parent, name=files.name))
+                [run_name] = (one.run for one in record.variants if one.name == failing)
+                shutil.rmtree(files.parent / run_name)
+                own = [one for one in guests if run_name.rpartition("_")[2] in str(psutil.Process(one.pid).environ())]
+                await own[0].let_go()  # its end can't be recorded
+                await own[1].gone()
+                others = [one for one in guests if one not in own]
+                others += [await gate.next(), await gate.next()]  # in the places of the failed run's trials
+                for guest in others:
+                    await guest.let_go()
+                for _ in range(2):
+                    await (await gate.next()).let_go()
+    [result] = results
+    assert result.failed.keys() == {failing}
+    assert {name: len(one.outcomes) for name, one in result.results.items()} == dict.fromkeys(
+        {"low", "medium", "high"} - {failing}, 3
+    )
 
 
 async def test_an_experiment_none_of_whose_variants_can_run_is_an_error(tmp_path: Path) -> None:
@@ -165,7 +221,8 @@ def used_tokens(result: ExperimentResult) -> int:
 
 
 async def test_a_budget_of_the_experiment_ends_all_variants_alike_and_goes_on_when_it_is_raised(tmp_path: Path) -> None:
-    experiment = replace(an_experiment(tmp_path, slots=2), budget=Limits(max_tokens=1000))  # 220 for each of 9 trials
+    budget = BudgetLimits(max_tokens=1000)  # 220 for each of 9 trials
+    experiment = replace(an_experiment(tmp_path, slots=2), budget=budget)
     with fail_after(RUN_LIMIT_S):
         first = await run_experiment(experiment)
         assert [one.stop for one in first.results.values()] == [Stop.BUDGET] * 3
@@ -174,14 +231,14 @@ async def test_a_budget_of_the_experiment_ends_all_variants_alike_and_goes_on_wh
         assert used_tokens(first) == 880  # no fifth trial that would pass it
         counts = [len(one.outcomes) for one in first.results.values()]
         assert max(counts) - min(counts) <= 1
-        assert read_record(first.files).budget == Limits(max_tokens=1000)
+        assert read_record(first.files).budget == BudgetLimits(max_tokens=1000)
 
         same = await resume_experiment(first.files)
         assert (used_tokens(same), {one.stop for one in same.results.values()}) == (880, {Stop.BUDGET})
 
         raised = await resume_experiment(first.files, settings={"max_tokens": 1400})
         assert used_tokens(raised) == 1320
-        assert read_record(first.files).budget == Limits(max_tokens=1400)
+        assert read_record(first.files).budget == BudgetLimits(max_tokens=1400)
 
         whole = await resume_experiment(first.files, settings={"max_tokens": 9000})
     assert all(one.complete for one in whole.results.values() if one.stop is None)
@@ -193,7 +250,7 @@ async def test_a_budget_of_the_experiment_ends_all_variants_alike_and_goes_on_wh
 async def test_agents_of_all_variants_are_ended_when_one_uses_up_what_they_have_together(tmp_path: Path) -> None:
     async with open_gate() as gate:
         experiment = an_experiment(tmp_path, slots=3, prompts={"task_a": f"scenario: gate {gate.port}"})
-        experiment = replace(experiment, budget=Limits(max_tokens=200))
+        experiment = replace(experiment, budget=BudgetLimits(max_tokens=200))
         results: list[ExperimentResult] = []
 
         async def run() -> None:
@@ -221,9 +278,9 @@ async def test_limits_above_the_variants_hold_for_each_of_them(tmp_path: Path) -
 
 
 def test_options_of_resume_set_the_experiment_s_budget_and_not_that_of_its_runs() -> None:
-    before = Limits(max_cost_usd=5, max_hours=1)
+    before = BudgetLimits(max_cost=5, max_hours=1)
     budget, settings = resumed_budget(before, {"max_cost": 9.0, "concurrency": 2})
-    assert (budget, settings) == (Limits(max_cost_usd=9.0), {"concurrency": 2})
+    assert (budget, settings) == (BudgetLimits(max_cost=9.0), {"concurrency": 2})
     assert resumed_budget(before, {"max_hours": 2.0}) == (replace(before, max_hours=2.0), {})
 
 

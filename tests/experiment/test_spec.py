@@ -10,7 +10,7 @@ from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.spec import of_models, read_experiment
-from pinchbench.runner.scheduling.meter import Limits
+from pinchbench.runner.scheduling.meter import BudgetLimits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,7 +165,7 @@ variants:
   b: {workspace-files: {AGENTS.md: rules/a.md}, openclaw-config: {tools: {deny: [exec]}}, env: {PORT: 8080, EMPTY: ""}}
 """
     experiment = read_experiment(write(tmp_path, text))
-    assert experiment.budget == Limits(max_cost_usd=20, max_tokens=1_000_000, max_hours=2.5)
+    assert experiment.budget == BudgetLimits(max_cost=20, max_tokens=1_000_000, max_hours=2.5)
     first, second = (one.config for one in experiment.variants)
     assert first.skills == tmp_path / "skills"
     assert first.workspace_files == {".": str(tmp_path / "files")}

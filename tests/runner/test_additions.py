@@ -20,7 +20,7 @@ from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import TrialFinished
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.additions import check_additions, digests, with_workspace_files
+from pinchbench.runner.additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.prepare import prepare
 from pinchbench.runner.regrade import regrade
 from pinchbench.runner.resume import resume
@@ -122,11 +122,11 @@ def test_a_key_is_refused_wherever_it_would_stand_in_the_results() -> None:
 
 def test_a_digest_depends_on_content_and_places(tmp_path: Path) -> None:
     config = added_to(RunConfig(model="mock/m1"), tmp_path)
-    before = digests(config)
+    before = addition_digests(config)
     assert before.keys() == {"skills", "workspace_files"}
-    moved = digests(replace(config, workspace_files={"docs": str(tmp_path / "files")}))
+    moved = addition_digests(replace(config, workspace_files={"docs": str(tmp_path / "files")}))
     written(tmp_path / "skills" / "salt" / "SKILL.md", "pepper")
-    after = digests(config)
+    after = addition_digests(config)
     assert after["skills"] != before["skills"]
     assert after["workspace_files"] == before["workspace_files"] != moved["workspace_files"]
 
@@ -151,7 +151,7 @@ async def test_an_agent_has_all_of_it_and_the_run_records_it(tmp_path: Path) -> 
     assert seen["home"][seen["env"]["OPENCLAW_STATE_DIR"] + "/skills/salt/SKILL.md"] == "salt"
     assert (workspace / "AGENTS.md").read_text("utf-8") == "rules"
     run = read_run(RunFiles(output_dir=config.output_dir, name=result.folder.name))
-    assert run.facts.additions == digests(config)
+    assert run.facts.additions == addition_digests(config)
     assert run.facts.config["env"] == {"GRAINS": "nine"}
     assert run.facts.config["openclaw_config"] == {"tools": {"profile": "coding"}}
     assert run.facts.tasks["task_a"].digest == prepare(replace(config, workspace_files={})).trials[0].task.digest

@@ -14,7 +14,7 @@ from anyio import create_task_group
 
 from pinchbench.cli.actions.after_run import write_run_page
 from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
-from pinchbench.cli.actions.running import INCOMPLETE, STOPPED
+from pinchbench.cli.actions.running import INCOMPLETE, STOPPED, resume_hint
 from pinchbench.cli.output import print_result, say
 from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
@@ -90,20 +90,11 @@ def carry_out(
                 write_run_page(variant.run.files, view.say)
         write_experiment(experiment, result.files.page)
         if any(one.unfinished for one in result.results.values()) or result.failed:
-            say(_how_to_go_on(result))
+            limits = [one.stopped for one in result.results.values() if one.stop is Stop.BUDGET]
+            say(resume_hint("Trials are left", str(result.files.folder), next(iter(limits), "")))
     data = {"experiment": result.files.name, "comparison": record(comparisons, seed=SEED) if comparisons else None}
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
     _leave(result)
-
-
-def _how_to_go_on(result: ExperimentResult) -> str:
-    """Return a sentence with the command that goes on with an experiment."""
-    command = f"pinchbench-async resume {result.files.folder}"
-    stopped = [one.stopped for one in result.results.values() if one.stop is Stop.BUDGET]
-    if not stopped:
-        return f"Trials are left; go on with: {command}"
-    option = stopped[0].split(" ", 1)[0]
-    return f"Trials are left; go on, within a higher limit, with: {command} {option} …"
 
 
 def _leave(result: ExperimentResult) -> None:

@@ -48,7 +48,9 @@ def carry_out(work: Callable[..., Coroutine[Any, Any, Result]], *, page: bool, o
         view.say_left_out()
         print_summary(console, result.data, result.outcomes, result.grades, folder=result.folder)
         if result.unfinished:
-            _tell(console, _how_to_go_on(result))
+            files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
+            left = f"{result.unfinished} of {result.planned} trials are left"
+            _tell(console, resume_hint(left, files.argument, result.stopped if result.stop is Stop.BUDGET else ""))
         follow_up(result, partial(_tell, console), page=page, offers=offers)
     return result
 
@@ -57,12 +59,13 @@ def _tell(console: Console, text: str) -> None:
     console.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
-def _how_to_go_on(result: Result) -> str:
-    """Return the command that continues a run, ready to copy."""
-    where = RunFiles(output_dir=result.path.parent, name=result.folder.name).argument
-    left = f"{result.unfinished} of {result.planned} trials are left"
-    if result.stop is Stop.BUDGET:
-        option = result.stopped.split(" ", 1)[0]
+def resume_hint(left: str, where: str, limit: str) -> str:
+    """Return a sentence with the command that runs what is left.
+
+    `where` names the run or experiment; `limit` is the sentence about the budget that has ended it, empty for none.
+    """
+    if limit:
+        option = limit.split(" ", 1)[0]
         return f"{left}; go on, within a higher limit, with: pinchbench-async resume {where} {option} …"
     return f"{left}; go on with: pinchbench-async resume {where}"
 

@@ -6,13 +6,21 @@ import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pinchbench.runner.scheduling.meter import KINDS, NO_LIMITS, OUTLOOK_ATTEMPTS, Limits, Meter, Typical, time_text
+from pinchbench.runner.scheduling.meter import (
+    NO_LIMITS,
+    OUTLOOK_ATTEMPTS,
+    RESOURCES,
+    BudgetLimits,
+    Meter,
+    Typical,
+    time_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from pinchbench.model import Grade, Outcome, TrialKey, Usage
-    from pinchbench.runner.scheduling.meter import Kind
+    from pinchbench.runner.scheduling.meter import Resource
 
 SHORTEST_S = 1.0  # that a trial is expected to take: what is rounded to nothing still costs something
 TIMER_SLACK_S = 0.01  # an event loop may wake up a moment early, and whoever slept until the deadline asks only then
@@ -32,7 +40,7 @@ class Budget:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: BudgetLimits,
         *,
         began: float,
         expected_s: Mapping[str, float] = MappingProxyType({}),
@@ -49,7 +57,7 @@ class Budget:
         self._expected_s = {task_id: max(SHORTEST_S, each_s) for task_id, each_s in expected_s.items()}
         self._mean_s = math.fsum(self._expected_s.values()) / len(self._expected_s) if self._expected_s else SHORTEST_S
         self._limits = limits
-        self._meters = {kind: Meter(kind) for kind in KINDS}
+        self._meters = {resource: Meter(resource) for resource in RESOURCES}
         self._limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
         self._began = began
         self._busy_s = Typical()  # how long the attempts took that ended by themselves
@@ -83,7 +91,7 @@ class Budget:
 
     def _unpriced(self, usage: Usage) -> str:
         """Say that a limit in dollars can't be kept, as soon as a model has answered whose price is not known."""
-        if self._limits.max_cost_usd is None or usage.known_cost_usd is not None:
+        if self._limits.max_cost is None or usage.known_cost_usd is not None:
             return ""
         return UNPRICED
 
@@ -116,9 +124,9 @@ class Budget:
         """
         if reached := self._reached() or self.expired(now):
             return reached
-        for kind in KINDS:
-            used, coming, another = self.used(kind), self.coming(kind, running), self.another(kind, key.task_id)
-            if why := kind.no_room(self._limits, used=used, coming=coming, another=another):
+        for resource in RESOURCES:
+            coming, another = self.coming(resource, running), self.another(resource, key.task_id)
+            if why := resource.no_room(self._limits, used=self.used(resource), coming=coming, another=another):
                 return why
         usual_s = self.usual_s(key.task_id)
         if now + usual_s > self.deadline:
@@ -138,8 +146,8 @@ class Budget:
             return ""
         left_s = math.fsum(each * self._expected(task_id) for task_id, each in left.items())
         count = sum(left.values())
-        wholes = {kind: meter.whole(left_s, count) for kind, meter in self._meters.items()}
-        passed = [why for kind, whole in wholes.items() if (why := kind.outlook(self._limits, whole))]
+        wholes = {resource: meter.whole(left_s, count) for resource, meter in self._meters.items()}
+        passed = [why for resource, whole in wholes.items() if (why := resource.outlook(self._limits, whole))]
         whole_s = now - self._began + self._busy_s.of_all(left_s) / self._most_running
         if whole_s > self._limit_s:
             whole, limit = time_text(whole_s), time_text(self._limit_s)
@@ -151,19 +159,19 @@ class Budget:
         return self._expected_s.get(task_id, self._mean_s)
 
     def _reached(self) -> str:
-        return next((why for kind in KINDS if (why := kind.reached(self._limits, self.used(kind)))), "")
+        return next((why for resource in RESOURCES if (why := resource.reached(self._limits, self.used(resource)))), "")
 
-    def used(self, kind: Kind) -> float:
+    def used(self, resource: Resource) -> float:
         """Return what the run has used so far."""
-        return self._meters[kind].used
+        return self._meters[resource].used
 
-    def coming(self, kind: Kind, running: Collection[TrialKey]) -> float:
+    def coming(self, resource: Resource, running: Collection[TrialKey]) -> float:
         """Return what the running attempts at these trials, and their judge, will use beyond that."""
-        return self._meters[kind].coming({key: self._expected(key.task_id) for key in running})
+        return self._meters[resource].coming({key: self._expected(key.task_id) for key in running})
 
-    def another(self, kind: Kind, task_id: str) -> float:
+    def another(self, resource: Resource, task_id: str) -> float:
         """Return what one more attempt at a trial of a task, and its judge, will use."""
-        return self._meters[kind].another(self._expected(task_id))
+        return self._meters[resource].another(self._expected(task_id))
 
     def usual_s(self, task_id: str) -> float:
         """Return how long an attempt at a trial of a task will take, in seconds; 0 before any has ended."""

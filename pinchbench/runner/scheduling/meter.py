@@ -19,15 +19,15 @@ MINUTE_S = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    """What a run may use, its judge included; None for no limit. All are above 0."""
+class BudgetLimits:
+    """What a run may use, its judge included: USD, tokens and hours. None for no limit; all are above 0."""
 
-    max_cost_usd: float | None = None
+    max_cost: float | None = None
     max_tokens: int | None = None
     max_hours: float | None = None
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = BudgetLimits()
 
 
 @dataclass(kw_only=True, slots=True)
@@ -59,25 +59,25 @@ class Typical:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
-    """What can be used up: how it is read and how it is said. `spent` and `whole` are parts of sentences."""
+class Resource:
+    """What can be used up: its limit, how it is read, and its sentences, of which `spent` and `whole` are parts."""
 
     option: str
-    limit: Callable[[Limits], float | None]
+    limit: Callable[[BudgetLimits], float | None]
     of: Callable[[Usage], float]
     of_judge: Callable[[JudgeGrade], float]
     show: Callable[[float], str]
     spent: str
     whole: str
 
-    def reached(self, limits: Limits, used: float, *, whose: str = "") -> str:
+    def reached(self, limits: BudgetLimits, used: float, *, whose: str = "") -> str:
         """Say that a limit is reached; empty if not. `whose` follows the limit in the sentence."""
         limit = self.limit(limits)
         if limit is None or used < limit:
             return ""
         return f"{self.option} {self.show(limit)}{whose} is reached: {self._is_spent(used)}."
 
-    def no_room(self, limits: Limits, *, used: float, coming: float, another: float, whose: str = "") -> str:
+    def no_room(self, limits: BudgetLimits, *, used: float, coming: float, another: float, whose: str = "") -> str:
         """Say why there is no room for one more trial beside what is used and on its way; empty if there is."""
         limit = self.limit(limits)
         if limit is None or used + coming + another <= limit * (1 + ROUNDING):
@@ -88,7 +88,7 @@ class Kind:
             f" about {self.show(another)}."
         )
 
-    def outlook(self, limits: Limits, whole: float) -> str:
+    def outlook(self, limits: BudgetLimits, whole: float) -> str:
         """Say that the whole run will use too much; empty if not."""
         limit = self.limit(limits)
         if limit is None or whole <= limit * (1 + ROUNDING):
@@ -103,9 +103,9 @@ class Kind:
 class Meter:
     """What one run uses of one thing."""
 
-    def __init__(self, kind: Kind) -> None:
-        """`kind` says of what."""
-        self._kind = kind
+    def __init__(self, resource: Resource) -> None:
+        """`resource` says of what."""
+        self._resource = resource
         self._spent = 0.0
         self._live: dict[TrialKey, Typical] = {}
         self._most_live = Typical()  # of one attempt: the best guess before any has ended
@@ -130,14 +130,14 @@ class Meter:
 
     def uses(self, key: TrialKey, usage: Usage, expected_s: float) -> None:
         """Take what a running attempt has used so far; it is expected to take `expected_s`."""
-        self._live[key] = live = Typical(used=self._kind.of(usage), expected_s=expected_s, count=1)
+        self._live[key] = live = Typical(used=self._resource.of(usage), expected_s=expected_s, count=1)
         self._most_live = max(self._most_live, live, key=lambda one: one.used)
 
     def ended(self, outcome: Outcome, key: TrialKey | None, expected_s: float) -> None:
         """Take the end of an attempt; `key` is None for one that was not reported while it ran."""
         live = self._live.pop(key, None) if key is not None else None
         is_known = outcome.paid.requests > 0
-        used = self._kind.of(outcome.paid) if is_known else live.used if live is not None else 0.0
+        used = self._resource.of(outcome.paid) if is_known else live.used if live is not None else 0.0
         self._spent += used
         self._to_judge += outcome.reason.is_valid
         if is_known and outcome.reason is not Reason.INTERRUPTED:
@@ -145,7 +145,7 @@ class Meter:
 
     def judged(self, judge: JudgeGrade | None) -> None:
         """Take what grading a trial has used."""
-        used = self._kind.of_judge(judge) if judge is not None else 0.0
+        used = self._resource.of_judge(judge) if judge is not None else 0.0
         self._spent += used
         self._judged += used
         self._judged_count += 1
@@ -197,16 +197,16 @@ def time_text(seconds: float) -> str:
     return " ".join(filter(None, parts))
 
 
-COST = Kind(
+COST = Resource(
     option="--max-cost",
-    limit=lambda limits: limits.max_cost_usd,
+    limit=lambda limits: limits.max_cost,
     of=lambda usage: usage.cost_usd,
     of_judge=_judge_cost,
     show=_dollars,
     spent="{} is spent",
     whole="cost about {}",
 )
-TOKENS = Kind(
+TOKENS = Resource(
     option="--max-tokens",
     limit=lambda limits: limits.max_tokens,
     of=_tokens,
@@ -215,4 +215,4 @@ TOKENS = Kind(
     spent="{} tokens are used",
     whole="use about {} tokens",
 )
-KINDS = (COST, TOKENS)
+RESOURCES = (COST, TOKENS)

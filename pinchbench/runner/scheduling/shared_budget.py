@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.runner.scheduling.budget import HOUR_S, TIMER_SLACK_S, UNPRICED
-from pinchbench.runner.scheduling.meter import KINDS, time_text
+from pinchbench.runner.scheduling.meter import RESOURCES, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from pinchbench.model import TrialKey, Usage
     from pinchbench.runner.scheduling.budget import Budget
-    from pinchbench.runner.scheduling.meter import Kind, Limits
+    from pinchbench.runner.scheduling.meter import BudgetLimits, Resource
 
 WHOSE = " of the experiment"
 
@@ -34,7 +34,7 @@ class SharedBudget:
     behind while cheaper ones go on, so that all runs end at about the same trial. Sentences are as those of `Budget`.
     """
 
-    def __init__(self, limits: Limits, *, began: float) -> None:
+    def __init__(self, limits: BudgetLimits, *, began: float) -> None:
         """Only the hours of this session count, from `began` on."""
         self.limits = limits
         self._began = began
@@ -71,7 +71,7 @@ class SharedBudget:
 
         Empty while they may go on.
         """
-        if not self._over and usage is not None and self.limits.max_cost_usd is not None:
+        if not self._over and usage is not None and self.limits.max_cost is not None:
             self._over = UNPRICED if usage.known_cost_usd is None else ""
         self._over = self._over or self._reached() or self._expired(now)
         return self._over
@@ -83,13 +83,14 @@ class SharedBudget:
         """
         if over := self.over(now):
             return over
-        why = next((why for kind in KINDS if (why := self._no_room(kind, task_id))), "") or self._late(now, task_id)
+        no_room = (self._no_room(resource, task_id) for resource in RESOURCES)
+        why = next(filter(None, no_room), "") or self._late(now, task_id)
         if why and not self.is_running:
             self._over = why
         return why
 
     def _reached(self) -> str:
-        told = (kind.reached(self.limits, self._used(kind), whose=WHOSE) for kind in KINDS)
+        told = (resource.reached(self.limits, self._used(resource), whose=WHOSE) for resource in RESOURCES)
         return next(filter(None, told), "")
 
     def _expired(self, now: float) -> str:
@@ -98,10 +99,10 @@ class SharedBudget:
         limit, passed = time_text(self._limit_s), time_text(now - self._began)
         return f"--max-hours {limit}{WHOSE} is reached: it has taken {passed}."
 
-    def _no_room(self, kind: Kind, task_id: str) -> str:
-        coming = math.fsum(one.budget.coming(kind, one.running) for one in self._members.values())
-        another = max((self._members[run].budget.another(kind, task_id) for run in self._active), default=0.0)
-        return kind.no_room(self.limits, used=self._used(kind), coming=coming, another=another, whose=WHOSE)
+    def _no_room(self, resource: Resource, task_id: str) -> str:
+        coming = math.fsum(one.budget.coming(resource, one.running) for one in self._members.values())
+        another = max((self._members[run].budget.another(resource, task_id) for run in self._active), default=0.0)
+        return resource.no_room(self.limits, used=self._used(resource), coming=coming, another=another, whose=WHOSE)
 
     def _late(self, now: float, task_id: str) -> str:
         usual_s = max((self._members[run].budget.usual_s(task_id) for run in self._active), default=0.0)
@@ -111,5 +112,5 @@ class SharedBudget:
         another = f"another trial would take about {time_text(usual_s)}"
         return f"--max-hours {limit}{WHOSE}: {passed} have passed, and {another}."
 
-    def _used(self, kind: Kind) -> float:
-        return math.fsum(one.budget.used(kind) for one in self._members.values())
+    def _used(self, resource: Resource) -> float:
+        return math.fsum(one.budget.used(resource) for one in self._members.values())

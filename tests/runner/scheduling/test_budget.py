@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Usage, WireFacts
 from pinchbench.runner.scheduling.budget import Budget
-from pinchbench.runner.scheduling.meter import Limits
+from pinchbench.runner.scheduling.meter import BudgetLimits
 
 HOUR_S = 3600
-COST = Limits(max_cost_usd=5.0)
-TOKENS = Limits(max_tokens=1_000_000)
-HOURS = Limits(max_hours=1.5)
-NONE = Limits()
+COST = BudgetLimits(max_cost=5.0)
+TOKENS = BudgetLimits(max_tokens=1_000_000)
+HOURS = BudgetLimits(max_hours=1.5)
+NONE = BudgetLimits()
 
 
 def key(number: int) -> TrialKey:
@@ -38,7 +38,7 @@ def grade(number: int, judge: JudgeGrade | None = None) -> Grade:
     return Grade(key=key(number), grading_type=GradingType.LLM_JUDGE, judge=judge)
 
 
-def budget(limits: Limits, *, spent: Usage = Usage()) -> Budget:
+def budget(limits: BudgetLimits, *, spent: Usage = Usage()) -> Budget:
     before = Outcome(key=key(0), reason=Reason.INTERRUPTED, digest="", usage=replace(spent, requests=1))
     return Budget(limits, began=1000, earlier=[before])
 
@@ -87,7 +87,7 @@ def test_a_second_attempt_at_a_trial_is_spent_beside_the_first() -> None:
 
 
 def test_a_judge_is_spent_too() -> None:
-    one = budget(Limits(max_cost_usd=5, max_tokens=1000))
+    one = budget(BudgetLimits(max_cost=5, max_tokens=1000))
     assert one.judged(grade(1)) == ""
     assert one.judged(grade(1, JudgeGrade(usage=cost(2, tokens=10)))) == "", "a price may stand in the usage"
     assert one.judged(grade(1, JudgeGrade(usage=cost(9, tokens=10), cost_usd=2.5))) == ""
@@ -97,7 +97,7 @@ def test_a_judge_is_spent_too() -> None:
 
 
 def test_tokens_are_summed_up_where_the_provider_does_not() -> None:
-    one = budget(Limits(max_tokens=10))
+    one = budget(BudgetLimits(max_tokens=10))
     assert one.uses(key(1), Usage(input_tokens=4, output_tokens=3, cache_read_tokens=1, cache_write_tokens=1)) == ""
     assert one.uses(key(1), Usage(input_tokens=4, output_tokens=3, cache_read_tokens=1, cache_write_tokens=2)) != ""
 
@@ -115,7 +115,7 @@ def test_hours_are_those_of_this_session() -> None:
 
 
 def test_nothing_is_known_before_the_first_trial() -> None:
-    assert may_start(budget(Limits(max_cost_usd=0.01, max_tokens=1, max_hours=0.1)), *range(1, 8)) == ""
+    assert may_start(budget(BudgetLimits(max_cost=0.01, max_tokens=1, max_hours=0.1)), *range(1, 8)) == ""
 
 
 def test_before_any_has_ended_the_largest_seen_stands_for_all() -> None:
@@ -166,7 +166,7 @@ def test_what_an_earlier_session_left_to_be_judged_is_no_credit() -> None:
 
 
 def test_ten_trials_of_ten_cents_fit_into_a_dollar() -> None:
-    one = budget(Limits(max_cost_usd=1))
+    one = budget(BudgetLimits(max_cost=1))
     for number in range(10):
         assert may_start(one) == ""
         one.ended(outcome(number, cost(0.1)))
@@ -213,14 +213,14 @@ def test_sentences_name_the_option_and_the_figures() -> None:
     ],
 )
 def test_small_amounts_have_more_digits(usd: float, told: str) -> None:
-    assert may_start(budget(Limits(max_cost_usd=usd), spent=cost(usd))) == (
+    assert may_start(budget(BudgetLimits(max_cost=usd), spent=cost(usd))) == (
         f"--max-cost {told} is reached: {told} is spent."
     )
 
 
 @pytest.mark.parametrize(("hours", "told"), [(2, "2 h"), (0.75, "45 min"), (0.01, "36 s"), (1.999, "2 h")])
 def test_hours_are_told_in_hours_and_minutes(hours: float, told: str) -> None:
-    one = budget(Limits(max_hours=hours))
+    one = budget(BudgetLimits(max_hours=hours))
     assert one.expired(one.deadline) == f"--max-hours {told} is reached: the run has taken {told}."
 
 
@@ -259,7 +259,7 @@ def test_what_runs_and_its_judge_are_part_of_the_whole() -> None:
 
 
 def test_the_time_of_the_whole_run_knows_that_trials_run_beside_each_other() -> None:
-    one = budget(Limits(max_hours=1, max_tokens=100))
+    one = budget(BudgetLimits(max_hours=1, max_tokens=100))
     for running in range(4):
         may_start(one, *range(running))
     for number in range(3):
@@ -269,16 +269,16 @@ def test_the_time_of_the_whole_run_knows_that_trials_run_beside_each_other() -> 
         "At this rate the whole run would use about 240 tokens; --max-tokens is 100. At this rate the whole run would"
         " take about 1 h 2 min; --max-hours is 1 h."
     )
-    assert "--max-hours" not in budget(Limits(max_hours=1)).outlook(1600, {"t": 21})
+    assert "--max-hours" not in budget(BudgetLimits(max_hours=1)).outlook(1600, {"t": 21})
 
 
 # Trials that differ
 
 LONG, SHORT = {"t1": 900.0, "t2": 600.0, "t3": 300.0}, dict.fromkeys((f"t{number}" for number in range(4, 10)), 30.0)
-DIFFERENT = Limits(max_cost_usd=5.0, max_hours=1.0)
+DIFFERENT = BudgetLimits(max_cost=5.0, max_hours=1.0)
 
 
-def differing(limits: Limits, expected_s: dict[str, float]) -> Budget:
+def differing(limits: BudgetLimits, expected_s: dict[str, float]) -> Budget:
     return Budget(limits, began=1000, expected_s=expected_s)
 
 
@@ -355,7 +355,7 @@ def test_trials_that_cost_no_more_than_expected_never_pass_the_limit(
     first: float, slots: int, by_tokens: bool, live: bool, data: st.DataObject
 ) -> None:
     limit = 10.0
-    one = budget(Limits(max_tokens=10_000_000) if by_tokens else Limits(max_cost_usd=limit))
+    one = budget(BudgetLimits(max_tokens=10_000_000) if by_tokens else BudgetLimits(max_cost=limit))
 
     def usage(amount: float) -> Usage:
         return Usage(requests=1, total_tokens=int(amount * 1e6)) if by_tokens else cost(amount)
@@ -396,7 +396,7 @@ def test_with_noise_the_limit_is_passed_at_most_by_what_was_running(
     slots: int, costs: list[float], data: st.DataObject
 ) -> None:
     limit = 10.0
-    one = budget(Limits(max_cost_usd=limit))
+    one = budget(BudgetLimits(max_cost=limit))
     spent = 0.0
     running: dict[int, float] = {}
     waiting = list(enumerate(costs))
@@ -442,9 +442,9 @@ def test_without_limits_nothing_ever_says_anything(steps: list[tuple[int, float,
 
 def test_a_limit_in_dollars_ends_the_run_at_the_first_answer_of_a_model_without_a_price() -> None:
     free = Usage(requests=1, total_tokens=900)
-    told = Budget(Limits(max_cost_usd=5.0), began=0.0, expected_s={})
+    told = Budget(BudgetLimits(max_cost=5.0), began=0.0, expected_s={})
     key = TrialKey(task_id="task_a", repetition=1)
 
     assert told.uses(key, Usage()) == ""
     assert "knows no price" in told.uses(key, free)
-    assert Budget(Limits(max_tokens=5000), began=0.0, expected_s={}).uses(key, free) == ""
+    assert Budget(BudgetLimits(max_tokens=5000), began=0.0, expected_s={}).uses(key, free) == ""

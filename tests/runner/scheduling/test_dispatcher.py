@@ -30,7 +30,7 @@ from pinchbench.runner.control import RunControl
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import LATE_PROBE, TOGETHER, Decision, Dispatcher, Pace
-from pinchbench.runner.scheduling.meter import Limits
+from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.scheduling.shared_budget import SharedBudget
@@ -97,7 +97,7 @@ class Bench:
         trials: int = 8,
         slots: int = 4,
         retries: int = 2,
-        limits: Limits = Limits(),  # noqa: B008 - frozen
+        limits: BudgetLimits = BudgetLimits(),  # noqa: B008 - frozen
         fail_fast: bool = True,
         expected_s: dict[str, float] | None = None,
         took_s: dict[str, float] | None = None,
@@ -180,7 +180,7 @@ def test_what_follows_from_the_end_of_an_attempt_is_a_value_and_nothing_is_done(
         schedule=AttemptQueue(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
         throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
         breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
-        budget=Budget(Limits(max_cost_usd=1.0), began=0.0),
+        budget=Budget(BudgetLimits(max_cost=1.0), began=0.0),
     )
     first, nothing = dispatcher.next(0.0)
     assert isinstance(first, Attempt)
@@ -269,7 +269,7 @@ async def test_a_probe_that_the_budget_has_no_room_for_says_so_once_and_starts_w
         cost = 1e-6 if at.attempt.key.task_id == "task_0" else 0.3
         return ended(at.attempt, Reason.PROVIDER_ERROR, note=REFUSED, cost=cost)
 
-    bench = Bench(ends, slots=4, trials=4, took_s={"task_0": 5 * TRIAL_S}, limits=Limits(max_cost_usd=1.45))
+    bench = Bench(ends, slots=4, trials=4, took_s={"task_0": 5 * TRIAL_S}, limits=BudgetLimits(max_cost=1.45))
     await bench.run()
     assert bench.told.count(LATE_PROBE) == 1
     assert bench.made[4][0] == pytest.approx(5 * TRIAL_S)
@@ -314,7 +314,7 @@ async def test_what_was_told_live_lowers_the_pace_at_once_and_only_once() -> Non
 
 
 async def test_money_is_not_spent_beyond_the_limit() -> None:
-    bench = Bench(lambda at: ended(at.attempt, cost=0.10), trials=100, slots=1, limits=Limits(max_cost_usd=1.0))
+    bench = Bench(lambda at: ended(at.attempt, cost=0.10), trials=100, slots=1, limits=BudgetLimits(max_cost=1.0))
     await bench.run()
     assert len(bench.made) == 10
     assert bench.dispatcher.stop is Stop.BUDGET
@@ -329,7 +329,7 @@ async def test_a_run_that_began_with_its_dearest_trials_is_not_ended_for_what_th
         lambda at: ended(at.attempt, cost=usd[at.attempt.key.task_id]),
         trials=20,
         slots=2,
-        limits=Limits(max_cost_usd=1.9),
+        limits=BudgetLimits(max_cost=1.9),
         expected_s={task_id: 1000 * each for task_id, each in usd.items()},
     )
     await bench.run()
@@ -338,7 +338,7 @@ async def test_a_run_that_began_with_its_dearest_trials_is_not_ended_for_what_th
 
 
 async def test_what_runs_is_ended_at_the_limit_itself() -> None:
-    bench = Bench(lambda at: ended(at.attempt, cost=5.0), trials=8, slots=2, limits=Limits(max_cost_usd=1.0))
+    bench = Bench(lambda at: ended(at.attempt, cost=5.0), trials=8, slots=2, limits=BudgetLimits(max_cost=1.0))
     async with create_task_group() as group:
         group.start_soon(bench.run)
         await anyio.sleep(1)
@@ -349,7 +349,7 @@ async def test_what_runs_is_ended_at_the_limit_itself() -> None:
 
 
 async def test_what_a_judge_costs_is_spent_too() -> None:
-    bench = Bench(lambda at: ended(at.attempt), trials=4, limits=Limits(max_cost_usd=1.0))
+    bench = Bench(lambda at: ended(at.attempt), trials=4, limits=BudgetLimits(max_cost=1.0))
     judge = JudgeGrade(score=1.0, cost_usd=2.0, calls=1)
     key = TrialKey(task_id="task_0", repetition=1)
     bench.control.judged(Grade(key=key, grading_type=GradingType.LLM_JUDGE, score=1.0, judge=judge))
@@ -359,7 +359,7 @@ async def test_what_a_judge_costs_is_spent_too() -> None:
 
 
 async def test_hours_are_kept() -> None:
-    bench = Bench(lambda at: ended(at.attempt), trials=1000, slots=1, limits=Limits(max_hours=0.5))
+    bench = Bench(lambda at: ended(at.attempt), trials=1000, slots=1, limits=BudgetLimits(max_hours=0.5))
     await bench.run()
     assert len(bench.made) == 30
     assert bench.dispatcher.stop is Stop.BUDGET
@@ -367,7 +367,7 @@ async def test_hours_are_kept() -> None:
 
 
 async def test_a_trial_that_takes_too_long_is_ended_when_the_hours_are_over() -> None:
-    bench = Bench(lambda at: ended(at.attempt), trials=4, slots=2, limits=Limits(max_hours=30 / 3600))
+    bench = Bench(lambda at: ended(at.attempt), trials=4, slots=2, limits=BudgetLimits(max_hours=30 / 3600))
     await bench.run()
     assert bench.reasons == [Reason.INTERRUPTED, Reason.INTERRUPTED]
     assert anyio.current_time() - bench.began == pytest.approx(30)
@@ -400,7 +400,7 @@ def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> 
             schedule=AttemptQueue(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
             throttle=throttle,
             breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
-            budget=Budget(Limits(), began=0.0),
+            budget=Budget(BudgetLimits(), began=0.0),
         )
         for _ in range(2)
     )
@@ -419,13 +419,13 @@ def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_ne
     def jitter() -> float:
         return 1.0
 
-    shared = SharedBudget(Limits(max_cost_usd=1.0), began=0.0)
+    shared = SharedBudget(BudgetLimits(max_cost=1.0), began=0.0)
     one, other, short = (
         Dispatcher(
             schedule=AttemptQueue(attempts(count), retries=0, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
             throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
             breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
-            budget=Budget(Limits(), began=0.0),
+            budget=Budget(BudgetLimits(), began=0.0),
             shared=shared,
             run=name,
         )

@@ -8,7 +8,7 @@ import pytest
 
 from pinchbench.model import Outcome, Reason, TrialKey, Usage
 from pinchbench.runner.scheduling.budget import UNPRICED, Budget
-from pinchbench.runner.scheduling.meter import NO_LIMITS, Limits
+from pinchbench.runner.scheduling.meter import NO_LIMITS, BudgetLimits
 from pinchbench.runner.scheduling.shared_budget import SharedBudget
 
 BEGAN = 1000.0
@@ -31,7 +31,7 @@ def budget(*costs: float, took_s: float = 0) -> Budget:
     return Budget(NO_LIMITS, began=BEGAN, earlier=before)
 
 
-def shared(limits: Limits, **runs: Budget) -> SharedBudget:
+def shared(limits: BudgetLimits, **runs: Budget) -> SharedBudget:
     one = SharedBudget(limits, began=BEGAN)
     for name, own in runs.items():
         one.join(name, own, ())
@@ -39,20 +39,20 @@ def shared(limits: Limits, **runs: Budget) -> SharedBudget:
 
 
 def test_what_all_runs_have_used_counts_together() -> None:
-    one = shared(Limits(max_cost_usd=5), a=budget(2), b=budget(1))
+    one = shared(BudgetLimits(max_cost=5), a=budget(2), b=budget(1))
     assert one.over(BEGAN) == ""
-    one = shared(Limits(max_cost_usd=5), a=budget(2), b=budget(3.1))
+    one = shared(BudgetLimits(max_cost=5), a=budget(2), b=budget(3.1))
     assert one.over(BEGAN) == "--max-cost $5.00 of the experiment is reached: $5.10 is spent."
     assert one.may_start(BEGAN, "t9") == one.over(BEGAN)
 
 
 def test_tokens_are_counted_too() -> None:
-    one = shared(Limits(max_tokens=3000), a=budget(2), b=budget(1))
+    one = shared(BudgetLimits(max_tokens=3000), a=budget(2), b=budget(1))
     assert one.over(BEGAN) == "--max-tokens 3,000 of the experiment is reached: 3,000 tokens are used."
 
 
 def test_a_run_that_has_nothing_left_counts_with_what_it_used_before() -> None:
-    one = SharedBudget(Limits(max_cost_usd=5), began=BEGAN)
+    one = SharedBudget(BudgetLimits(max_cost=5), began=BEGAN)
     one.spent("done", budget(4))
     one.spent("resumed", budget(0.5))
     one.join("resumed", budget(0.5), ())  # its own budget counts its earlier trials as well
@@ -63,7 +63,7 @@ def test_a_run_that_has_nothing_left_counts_with_what_it_used_before() -> None:
 
 def test_the_dearest_run_that_has_trials_left_decides_for_all() -> None:
     dear, cheap = budget(1.0), budget(0.1)
-    one = shared(Limits(max_cost_usd=2.0), dear=dear, cheap=cheap)
+    one = shared(BudgetLimits(max_cost=2.0), dear=dear, cheap=cheap)
     one.join("cheap", cheap, [TrialKey(task_id="t9", repetition=1)])
     why = one.may_start(BEGAN, "t8")
     assert why == (
@@ -76,7 +76,7 @@ def test_the_dearest_run_that_has_trials_left_decides_for_all() -> None:
 
 
 def test_without_room_and_with_nothing_running_all_runs_are_over_for_good() -> None:
-    one = shared(Limits(max_cost_usd=2.0), dear=budget(1.0), cheap=budget(0.1))
+    one = shared(BudgetLimits(max_cost=2.0), dear=budget(1.0), cheap=budget(0.1))
     why = one.may_start(BEGAN, "t8")
     assert why.endswith("another trial would take about $1.00.")
     one.left("dear")
@@ -84,7 +84,7 @@ def test_without_room_and_with_nothing_running_all_runs_are_over_for_good() -> N
 
 
 def test_the_hours_of_a_session_end_all_runs_and_a_trial_that_would_pass_them_does_not_start() -> None:
-    one = shared(Limits(max_hours=1), a=budget(1, took_s=600), b=budget(1, took_s=60))
+    one = shared(BudgetLimits(max_hours=1), a=budget(1, took_s=600), b=budget(1, took_s=60))
     assert one.deadline == BEGAN + HOUR_S
     assert one.may_start(BEGAN + HOUR_S - 700, "t9") == ""
     one.join("b", budget(1, took_s=60), [TrialKey(task_id="t9", repetition=1)])
@@ -95,8 +95,8 @@ def test_the_hours_of_a_session_end_all_runs_and_a_trial_that_would_pass_them_do
 def test_a_model_without_a_price_ends_all_runs_with_a_limit_in_dollars_alone() -> None:
     used = replace(Usage(requests=1, total_tokens=10), cost_usd=0.0)
     assert used.known_cost_usd is None
-    assert shared(Limits(max_cost_usd=5), a=budget()).over(BEGAN, used) == UNPRICED
-    assert shared(Limits(max_tokens=5), a=budget()).over(BEGAN, used) == ""
+    assert shared(BudgetLimits(max_cost=5), a=budget()).over(BEGAN, used) == UNPRICED
+    assert shared(BudgetLimits(max_tokens=5), a=budget()).over(BEGAN, used) == ""
 
 
 @pytest.mark.parametrize("costs", [(), (0.5,)])

@@ -18,7 +18,7 @@ from pinchbench.runner.control import RunControl
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
-from pinchbench.runner.scheduling.meter import Limits
+from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.past_durations import PastTrial
 from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.runner.scheduling.queue import AttemptQueue
@@ -233,7 +233,7 @@ async def real_makespan(world: World, order: Sequence[Attempt], *, slots: int) -
         schedule=AttemptQueue(order, retries=2, retry_timeouts=False, delay_s=10, jitter=jitter),
         throttle=RateLimit(slots, delay_s=10, jitter=jitter),
         breaker=CircuitBreaker(enabled=True, delay_s=10, jitter=jitter),
-        budget=Budget(Limits(), began=anyio.current_time()),
+        budget=Budget(BudgetLimits(), began=anyio.current_time()),
     )
     control = RunControl(dispatcher, record=lambda _: None, interrupt=Interrupt(), tell=lambda _: None)
 
