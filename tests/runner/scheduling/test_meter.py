@@ -1,0 +1,61 @@
+"""What attempts use: money and tokens, what a few tell about the next, and the sentences about limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from pinchbench.model import JudgeGrade, Outcome, Reason, TrialKey, Usage
+from pinchbench.runner.scheduling.meter import COST, TOKENS, BudgetLimits, Meter, Typical, time_text
+
+KEY = TrialKey(task_id="t1", repetition=1)
+
+
+def outcome(usage: Usage, reason: Reason = Reason.COMPLETED) -> Outcome:
+    return Outcome(key=KEY, reason=reason, digest="d", usage=usage)
+
+
+def test_one_short_attempt_tells_no_more_than_itself_about_a_long_one() -> None:
+    typical = Typical()
+    assert typical.of(100) == 0
+    typical.add(1.0, 10)
+    assert (typical.of(100), typical.of(5), typical.of_all(100)) == (1.0, 0.5, 10.0)
+    typical.add(1.0, 10)
+    typical.add(1.0, 10)
+    assert typical.of(100) == 10.0
+
+
+def test_a_meter_knows_what_is_used_on_its_way_and_to_come() -> None:
+    meter = Meter(COST)
+    meter.ended(outcome(Usage(requests=1, cost_usd=1.0)), None, 10)
+    meter.judged(JudgeGrade(cost_usd=0.5))
+    meter.uses(KEY, Usage(requests=1, cost_usd=0.25), 10)
+    assert meter.used == 1.75
+    assert meter.coming({KEY: 10}) == 0.75 + 0.5  # the rest of the attempt, and its judge
+    assert meter.another(10) == 1.5
+    assert meter.whole(20, 2) == 1.5 + 1.0 + 2.0 + 3 * 0.5
+
+
+def test_an_interrupted_attempt_is_used_and_tells_nothing_about_others() -> None:
+    meter = Meter(TOKENS)
+    meter.ended(outcome(Usage(requests=1, total_tokens=10), Reason.INTERRUPTED), None, 10)
+    assert (meter.used, meter.another(10)) == (10, 0)
+
+
+def test_the_sentences_of_a_limit_name_whose_it_is() -> None:
+    limits = BudgetLimits(max_cost=2, max_tokens=5000)
+    assert COST.reached(limits, 1.99) == ""
+    assert COST.reached(limits, 2.0, whose=" of all") == "--max-cost $2.00 of all is reached: $2.00 is spent."
+    assert TOKENS.no_room(limits, used=4000, coming=500, another=500) == ""
+    assert TOKENS.no_room(limits, used=4000, coming=500, another=501) == (
+        "--max-tokens 5,000: 4,000 tokens are used, what is on its way will take about 500 more, and another trial"
+        " would take about 501."
+    )
+    assert TOKENS.outlook(limits, 6000) == (
+        "At this rate the whole run would use about 6,000 tokens; --max-tokens is 5,000."
+    )
+    assert COST.reached(BudgetLimits(), 1e9) == COST.outlook(BudgetLimits(), 1e9) == ""
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(36, "36 s"), (60, "1 min"), (5400, "1 h 30 min"), (7196, "2 h")])
+def test_times_are_told_in_seconds_or_in_hours_and_minutes(seconds: float, text: str) -> None:
+    assert time_text(seconds) == text
