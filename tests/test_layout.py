@@ -51,6 +51,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "doctor",
         "experiment",
         "experiment_page",
+        "experiment_plan",
         "export",
         "export_columns",
         "gate",

@@ -88,7 +88,7 @@ async def run_experiment(
     Raises:
         PinchBenchError: The suite or the output folder can not be used, or no variant could begin.
     """
-    experiment, prepared = await to_thread.run_sync(_prepare_all, experiment)
+    experiment, prepared = await to_thread.run_sync(prepare_all, experiment)
     files, record = _record(experiment)
     await to_thread.run_sync(_create, files, record)
     begin = {name: partial(run_prepared, one) for name, one in prepared.items()}
@@ -145,8 +145,11 @@ def resumed_budget(budget: BudgetLimits, settings: Mapping[str, object]) -> tupl
     )
 
 
-def _prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]]:
-    """Read the suite for each variant, and return the experiment with the tasks of a short form named. Blocks."""
+def prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]]:
+    """Read the suite for each variant, and return the experiment with the tasks of a short form named. Blocks.
+
+    Raises what `prepare` raises.
+    """
     baseline, *others = experiment.variants
     first = prepare(baseline.config)
     suite = first.config.suite

@@ -11,8 +11,9 @@ from pinchbench.model import Attempt, GradingType
 from pinchbench.openclaw.command import model_slug
 from pinchbench.runner.additions import check_additions, with_workspace_files
 from pinchbench.runner.prerequisites import examine_tasks
+from pinchbench.runner.scheduling.expected import expected_costs, expected_durations
 from pinchbench.runner.scheduling.plan import plan_trials
-from pinchbench.runner.scheduling.start_order import expected_durations, start_order
+from pinchbench.runner.scheduling.start_order import start_order
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import SHORT, select_tasks
 from pinchbench.suite.solution import load_solution
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pinchbench.results.journal.journal import JournalWriter
     from pinchbench.results.manifest import RunFacts, TaskFacts
     from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.scheduling.past_durations import PastTrial
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,8 +37,9 @@ class Prepared:
 
     `trials` is the whole plan in order, `attempts` what is to be run of it, in the order in which it is started.
     `expected_s` says how long a trial of each task will take, in seconds, by task id; it is empty where no earlier run
-    tells. `short_form` is a sentence on how the tasks were chosen, empty if the user named them. `unmet` are attempts
-    that are not made, as prerequisites of their tasks are missing, each with a sentence on that.
+    tells. `expected_usd` says what one will cost without its judge, and is empty likewise.
+    `short_form` is a sentence on how the tasks were chosen, empty if the user named them. `unmet` are attempts that are
+    not made, as prerequisites of their tasks are missing, each with a sentence on that.
     `note` is a sentence on task files that are not among the tasks. `ungraded` are the attempts, with their
     outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
     are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the
@@ -50,6 +53,7 @@ class Prepared:
     trials: tuple[Trial, ...]
     attempts: tuple[Attempt, ...]
     expected_s: Mapping[str, float] = field(default_factory=dict)
+    expected_usd: Mapping[str, float] = field(default_factory=dict)
     short_form: str = ""
     unmet: tuple[tuple[Attempt, str], ...] = ()
     skipped: tuple[str, ...] = ()
@@ -131,7 +135,8 @@ def prepare(config: RunConfig) -> Prepared:
     check_additions(config)
     tasks = with_workspace_files(select_tasks(loaded.suite, config.suite), config.workspace_files)
     trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
-    expected_s = expected_by_task(config, trials, config.output_dir)
+    past = past_of(config, trials, config.output_dir)
+    expected_s = expected_durations(trials, past)
     attempts, unmet = split_unmet(config, [Attempt(trial=trial) for trial in trials])
     return Prepared(
         config=config,
@@ -139,6 +144,7 @@ def prepare(config: RunConfig) -> Prepared:
         trials=trials,
         attempts=in_start_order(config, loaded.suite, attempts, expected_s),
         expected_s=expected_s,
+        expected_usd=expected_costs(trials, past, expected_s),
         short_form=said,
         unmet=unmet,
         skipped=tuple(map(str, loaded.problems)),
@@ -160,26 +166,25 @@ def split_unmet(
     return [one for one in attempts if one.key.task_id not in lacking], unmet
 
 
-def expected_by_task(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> Mapping[str, float]:
-    """How long a trial of each task will take, in seconds, as the runs of an output folder tell; empty without. Blocks.
+def past_of(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> tuple[PastTrial, ...]:
+    """Return earlier trials of these tasks in the runs of an output folder, the model's own if there are any. Blocks.
 
     Scripted models tell nothing about real ones, nor these about them.
     """
     try:
         if not output_dir.is_dir():
-            return {}
+            return ()
     except OSError:
-        return {}  # a folder that can't be reached is told when something is to be written there
+        return ()  # a folder that can't be reached is told when something is to be written there
     from pinchbench.runner.scheduling.past_durations import past_trials  # noqa: PLC0415 - a first run has none to decode
 
     scripted = {model_slug(model) for model in DEMO_MODELS}
-    past = past_trials(
+    return past_trials(
         output_dir,
         slug=model_slug(config.model),
         task_ids={trial.key.task_id for trial in trials},
         is_alike=lambda slug: (slug in scripted) == config.is_demo,
     )
-    return expected_durations(trials, past)
 
 
 def in_start_order(

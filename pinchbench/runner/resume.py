@@ -20,11 +20,12 @@ from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState, as_resumed
 from pinchbench.runner.additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.observer import RunObserver
-from pinchbench.runner.prepare import Prepared, Resumption, expected_by_task, in_start_order, split_unmet
+from pinchbench.runner.prepare import Prepared, Resumption, in_start_order, past_of, split_unmet
 from pinchbench.runner.provenance import plain_config, task_facts
 from pinchbench.runner.resume_check import addition_changes, require, setting_changes, task_changes
 from pinchbench.runner.run import run_prepared
 from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.scheduling.expected import expected_durations
 from pinchbench.runner.scheduling.plan import trial_of
 from pinchbench.runner.stored_config import stored_config
 from pinchbench.suite.load import load_suite
@@ -119,7 +120,7 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
         if key.task_id in tasks
     }
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
-    expected_s = expected_by_task(run, tuple(trials.values()), files.output_dir)
+    expected_s = expected_durations(trials.values(), past_of(run, tuple(trials.values()), files.output_dir))
     to_run = [Attempt(trial=trials[key], number=state.next_attempt(key)) for key in trials if key in again]
     attempts, unmet = split_unmet(run, to_run)
     prepared = Prepared(

@@ -24,10 +24,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.measure import machine, print_table
 from pinchbench.model import Attempt, GradingType, Outcome, Reason, Task, TrialKey
+from pinchbench.runner.scheduling.expected import expected_durations
 from pinchbench.runner.scheduling.past_durations import PastTrial
 from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.runner.scheduling.queue import AttemptQueue
-from pinchbench.runner.scheduling.start_order import expected_durations, start_order
+from pinchbench.runner.scheduling.start_order import start_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,6 +8,8 @@ from pathlib import Path
 from command_line import Completed, call, clean_environment
 from fakes import MODEL, fake_openclaw
 from pinchbench.experiment.record import EXPERIMENT_JSON, EXPERIMENT_PAGE
+from pinchbench.model import Outcome, Reason, TrialKey, Usage
+from pinchbench.results.journal.records import TrialFinished, encode
 
 TASK = """\
 ---
@@ -105,10 +107,48 @@ def test_a_variant_that_can_not_run_is_named_with_the_way_to_go_on(tmp_path: Pat
 def test_a_dry_run_starts_nothing(tmp_path: Path) -> None:
     path = written(tmp_path)
     told = pinchbench("experiment", path, "--dry-run", cwd=tmp_path)
-    assert told.stdout.splitlines()[:2] == ["low: 2 trials, thinking low", "high: 2 trials, thinking high"]
+    assert told.stdout.splitlines() == [
+        "low: 2 trials, thinking low; time unknown, cost unknown",
+        "high: 2 trials, thinking high; time unknown, cost unknown",
+        (
+            "4 trials on 2 slots: unknown time, at most 1 min 00 s; the cost is unknown, for no earlier run tells it."
+            " Nothing was started."
+        ),
+    ]
     plan = json.loads(pinchbench("experiment", path, "--dry-run", "--json", cwd=tmp_path).stdout)
     assert (plan["name"], plan["worst_case_s"]) == ("levels", 60.0)
+    assert (plan["expected_s"], plan["expected_cost_usd"]) == (None, None)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_tells_time_and_cost_going_by_earlier_runs_and_what_is_unknown(tmp_path: Path) -> None:
+    earlier = tmp_path / "out" / "mock-m1_20260102-030405-9f3a"
+    earlier.mkdir(parents=True)
+    outcomes = [
+        Outcome(
+            key=TrialKey(task_id=f"task_{number}", repetition=1),
+            reason=Reason.COMPLETED,
+            digest="",
+            execution_time_s=10.0,
+            usage=Usage(requests=1, total_tokens=1000, cost_usd=0.5),
+        )
+        for number in range(2)
+    ]
+    (earlier / "journal.jsonl").write_bytes(b"".join(encode(TrialFinished(outcome=one)) for one in outcomes))
+    path = written(tmp_path, last="  other: {model: mock/m2}\nbudget: {max-cost: 1.5}\n")
+    told = pinchbench("experiment", path, "--dry-run", cwd=tmp_path).stdout.splitlines()
+    assert told == [
+        "low: 2 trials, thinking low; about 20.0 s of a slot, about $1.00",
+        "high: 2 trials, thinking high; about 20.0 s of a slot, about $1.00",
+        "other: 2 trials, model mock/m2; about 20.0 s of a slot, cost unknown",
+        (
+            "6 trials on 2 slots: about 30.0 s, at most 1 min 30 s; about $2.00 without other, whose cost is unknown,"
+            " more than the budget of $1.50. Nothing was started."
+        ),
+    ]
+    plan = json.loads(pinchbench("experiment", path, "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert [one["expected_cost_usd"] for one in plan["variants"]] == [1.0, 1.0, None]
+    assert (plan["expected_s"], plan["expected_cost_usd"]) == (30.0, None)
 
 
 def test_a_wrong_file_is_refused_with_its_lines(tmp_path: Path) -> None:
@@ -123,6 +163,6 @@ def test_several_models_are_an_experiment(tmp_path: Path) -> None:
         "--model", "demo/oracle", "--model", "demo/null", "--suite", "task_00_sanity", "--dry-run", cwd=tmp_path
     )
     assert told.stdout.splitlines()[:2] == [
-        "demo-oracle: 1 trial, model demo/oracle",
-        "demo-null: 1 trial, model demo/null",
+        "demo-oracle: 1 trial, model demo/oracle; time unknown, cost unknown",
+        "demo-null: 1 trial, model demo/null; time unknown, cost unknown",
     ]

@@ -15,6 +15,7 @@ from anyio import create_task_group
 from pinchbench.cli.actions.after_run import write_run_page
 from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.cli.actions.running import INCOMPLETE, STOPPED, resume_hint
+from pinchbench.cli.deferred import action
 from pinchbench.cli.output import print_result, say
 from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
@@ -23,11 +24,8 @@ from pinchbench.model import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.experiment import ExperimentView, print_experiment
 from pinchbench.report.terminal.live import can_draw
-from pinchbench.report.text import duration, many
 from pinchbench.results.compare.json import record
 from pinchbench.results.statistics import SEED
-from pinchbench.runner.prepare import prepare
-from pinchbench.runner.scheduling.plan import makespan_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -51,7 +49,7 @@ def run_models(models: tuple[str, ...], config: RunConfig, *, dry_run: bool, as_
 
 def _run(experiment: Experiment, *, dry_run: bool, as_json: bool) -> None:
     if dry_run:
-        show_plan(experiment, as_json=as_json)
+        action("experiment_plan.show_plan")(experiment, as_json=as_json)
         return
     names = [one.name for one in experiment.variants]
     carry_out(partial(run_experiment, experiment), names, as_json=as_json)
@@ -105,33 +103,3 @@ def _leave(result: ExperimentResult) -> None:
             sys.exit(STOPPED[one.stop])
     if result.failed or not all(one.complete for one in result.results.values()):
         sys.exit(INCOMPLETE)
-
-
-def show_plan(experiment: Experiment, *, as_json: bool) -> None:
-    """Print the variants, and how long the experiment can take. Blocks."""
-    rows: list[dict[str, object]] = []
-    durations_s: list[float] = []
-    longest_s: list[float] = []
-    for variant in experiment.variants:
-        prepared = prepare(variant.config)
-        trials = [attempt.trial for attempt in prepared.attempts]
-        known = prepared.expected_s
-        durations_s += [known.get(trial.key.task_id, trial.timeout_s) for trial in trials]
-        longest_s += [trial.timeout_s for trial in trials]
-        rows.append({"variant": variant.name, "trials": len(trials), "differs": dict(variant.differs)})
-    slots = experiment.variants[0].config.concurrency
-    expected_s = makespan_s(durations_s, slots=slots)
-    most_s = makespan_s(longest_s, slots=slots)
-    plan = {"name": experiment.name, "variants": rows, "expected_s": expected_s, "worst_case_s": most_s}
-    if as_json:
-        print_result(json.dumps(plan))
-        return
-    lines = [f"{one['variant']}: {many(int(str(one['trials'])), 'trial')}, {_differs(one['differs'])}" for one in rows]
-    size = f"{many(len(longest_s), 'trial')} on {many(slots, 'slot')}"
-    total = f"{size}: about {duration(expected_s)}, at most {duration(most_s)}"
-    print_result("\n".join([*lines, total]))
-
-
-def _differs(settings: object) -> str:
-    pairs = settings.items() if isinstance(settings, dict) else ()
-    return ", ".join(f"{name} {value}" for name, value in pairs) or "as above"

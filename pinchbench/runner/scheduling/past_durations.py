@@ -1,4 +1,4 @@
-"""How long trials took in earlier runs: read from the newest journals of an output folder, within bounds."""
+"""What trials took and cost in earlier runs: read from the newest journals of an output folder, within bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
-from pinchbench.model import Ending, Reason, TrialKey
+from pinchbench.model import Ending, Reason, TrialKey, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -31,17 +31,19 @@ OUTCOME = b'{"type":"outcome"'  # how an outcome's line begins
 class PastTrial:
     """The time of an attempt that ended by itself: its set-up and its agent, in seconds.
 
-    One that timed out would have taken longer. `digest` is that of the task at the time.
+    One that timed out would have taken longer. `digest` is that of the task at the time. `cost_usd` is what the agent's
+    model calls cost; None where it is not known.
     """
 
     task_id: str
     digest: str
     took_s: float
     same_model: bool
+    cost_usd: float | None = None
 
 
 class _Timed(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of an outcome about its duration."""
+    """The fields of an outcome about its duration and cost."""
 
     key: TrialKey
     reason: Reason
@@ -49,6 +51,7 @@ class _Timed(msgspec.Struct, frozen=True, kw_only=True):
     execution_time_s: float = 0.0
     setup_s: float = 0.0
     timeout_s: float = 0.0
+    usage: Usage = Usage()
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field="type"):
@@ -145,4 +148,10 @@ def _past(line: bytes, *, same_model: bool) -> PastTrial | None:
     took_s = outcome.setup_s + agent_s
     if not 0 <= took_s < math.inf:
         return None
-    return PastTrial(task_id=outcome.key.task_id, digest=outcome.digest, took_s=took_s, same_model=same_model)
+    return PastTrial(
+        task_id=outcome.key.task_id,
+        digest=outcome.digest,
+        took_s=took_s,
+        same_model=same_model,
+        cost_usd=outcome.usage.known_cost_usd if outcome.usage.requests else None,
+    )

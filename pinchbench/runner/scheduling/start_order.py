@@ -8,35 +8,13 @@ from typing import TYPE_CHECKING
 from pinchbench.runner.scheduling.diagnosis import SANITY_TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pinchbench.model import Attempt, Trial, TrialKey
-    from pinchbench.runner.scheduling.past_durations import PastTrial
+    from pinchbench.model import Attempt, TrialKey
 
 # How many times the longest trial has to fit into what the last repetition leaves to each slot: with less, the last
 # repetition of a task that takes long sticks out at the end (simulated: tests/bench/start_order.py).
 ROOM = 1.5
-
-
-def expected_durations(trials: Iterable[Trial], past: Sequence[PastTrial]) -> dict[str, float]:
-    """How long a trial of each task will take, in seconds, by task id; empty where nothing is known of any.
-
-    That is the median of what the task took with this model; else of what it took with other models, times how much
-    longer this model takes for the tasks that both have done; else its limit, times how much of their limits the known
-    tasks take. The task as it is now goes before earlier states of it. Never more than its limit, and in whole
-    seconds: less is chance.
-    """
-    tasks = {trial.key.task_id: trial for trial in trials}
-    own = _medians(tasks, [one for one in past if one.same_model])
-    others = _medians(tasks, [one for one in past if not one.same_model])
-    if not own and not others:
-        return {}
-    shared = [own[task_id] / others[task_id] for task_id in own.keys() & others.keys() if others[task_id] > 0]
-    scale = _median(shared) if shared else 1.0
-    known = {task_id: took_s * scale for task_id, took_s in others.items()} | own
-    share = _median([min(1.0, took_s / tasks[task_id].timeout_s) for task_id, took_s in known.items()])
-    guessed = {task_id: known.get(task_id, trial.timeout_s * share) for task_id, trial in tasks.items()}
-    return {task_id: float(round(min(guessed[task_id], trial.timeout_s))) for task_id, trial in tasks.items()}
 
 
 def start_order(
@@ -84,19 +62,3 @@ def _end_even(length_s: Mapping[TrialKey, float], *, slots: int) -> bool:
 def _lot(seed: int, task_id: str) -> bytes:
     """A task's place among its equals: drawn for each by itself, so that it stays when others are done or gone."""
     return blake2b(f"{seed} {task_id}".encode(), digest_size=8).digest()
-
-
-def _medians(trials: Mapping[str, Trial], past: Iterable[PastTrial]) -> dict[str, float]:
-    """The median time of each task: of the trials with the task as it is now, else of all."""
-    same: dict[str, list[float]] = {}
-    earlier: dict[str, list[float]] = {}
-    for one in past:
-        if one.task_id in trials:
-            is_same = one.digest == trials[one.task_id].task.digest
-            (same if is_same else earlier).setdefault(one.task_id, []).append(one.took_s)
-    return {task_id: _median(took_s) for task_id, took_s in (earlier | same).items()}
-
-
-def _median(values: Sequence[float]) -> float:
-    """The one in the middle; of two the larger: what takes longer than expected costs more than what takes less."""
-    return sorted(values)[len(values) // 2]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.model import Outcome, Reason, TrialKey
+from pinchbench.model import Outcome, Reason, TrialKey, Usage
 from pinchbench.results.journal.records import RunStarted, TrialFinished, encode
 from pinchbench.runner.scheduling import past_durations
 from pinchbench.runner.scheduling.past_durations import PastTrial, past_trials
@@ -19,12 +19,18 @@ TASKS = ("task_a", "task_b")
 
 
 def ended(
-    task_id: str = "task_a", took_s: float = 1.0, *, reason: Reason = Reason.COMPLETED, setup_s: float = 0.0
+    task_id: str = "task_a",
+    took_s: float = 1.0,
+    *,
+    reason: Reason = Reason.COMPLETED,
+    setup_s: float = 0.0,
+    usage: Usage = Usage(),
 ) -> bytes:
     outcome = Outcome(
         key=TrialKey(task_id=task_id, repetition=1),
         reason=reason,
         digest=f"digest of {task_id}",
+        usage=usage,
         execution_time_s=took_s,
         setup_s=setup_s,
         timeout_s=100.0,
@@ -54,6 +60,12 @@ def test_a_trial_took_its_set_up_and_its_agent(tmp_path: Path) -> None:
     a_run(tmp_path, 1, ended(took_s=5, setup_s=2))
     [one] = past_trials(tmp_path, slug="m", task_ids=TASKS)
     assert one == PastTrial(task_id="task_a", digest="digest of task_a", took_s=7, same_model=True)
+
+
+def test_a_trial_cost_what_its_model_calls_did_where_their_price_is_known(tmp_path: Path) -> None:
+    priced, unpriced = Usage(requests=2, total_tokens=9, cost_usd=0.5), Usage(requests=2, total_tokens=9)
+    a_run(tmp_path, 1, *(ended(usage=usage) for usage in (priced, unpriced, Usage())))
+    assert [one.cost_usd for one in past_trials(tmp_path, slug="m", task_ids=TASKS)] == [0.5, None, None]
 
 
 def test_a_trial_that_timed_out_counts_as_its_limit_at_least(tmp_path: Path) -> None:

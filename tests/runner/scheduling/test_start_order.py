@@ -18,12 +18,13 @@ from pinchbench.runner.control import RunControl
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
+from pinchbench.runner.scheduling.expected import expected_durations
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.past_durations import PastTrial
 from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
-from pinchbench.runner.scheduling.start_order import expected_durations, start_order
+from pinchbench.runner.scheduling.start_order import start_order
 from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
@@ -88,50 +89,10 @@ def started(
     return names(start_order(all_of_them, expected_s=expected_s or {}, slots=slots, first=first, seed=seed))
 
 
-def test_without_history_nothing_is_expected() -> None:
-    assert expected({"task_a": 60}) == {}
-    assert expected({"task_a": 60}, took("task_of_another_suite", 5)) == {}
-
-
-def test_a_task_is_expected_to_take_the_median_of_what_it_took_and_of_two_the_longer() -> None:
-    limits_s = {"task_a": 100, "task_b": 100}
-    past = [took("task_a", seconds) for seconds in (90, 10, 30)] + [took("task_b", 40), took("task_b", 50)]
-    assert expected(limits_s, *past) == {"task_a": 30, "task_b": 50}
-
-
-def test_a_task_as_it_is_now_goes_before_earlier_states_of_it_and_these_before_a_guess() -> None:
-    limits_s = {"task_a": 100, "task_b": 100}
-    past = [took("task_a", 80, digest="old"), took("task_a", 20), took("task_b", 70, digest="old")]
-    assert expected(limits_s, *past) == {"task_a": 20, "task_b": 70}
-
-
-def test_other_models_stand_in_as_much_faster_or_slower_as_they_are_on_the_tasks_of_both() -> None:
-    limits_s = {"task_a": 100, "task_b": 100, "task_c": 100}
-    past = [took("task_a", 20), took("task_a", 10, same_model=False), took("task_b", 30, same_model=False)]
-    assert expected(limits_s, *past)["task_b"] == 60
-    assert expected(limits_s, *past[1:])["task_b"] == 30, "without a common task, as they are"
-
-
-def test_a_task_nobody_has_run_is_expected_to_take_as_much_of_its_limit_as_the_others() -> None:
-    limits_s = {"task_a": 100, "task_b": 200, "task_c": 400}
-    past = [took("task_a", 50), took("task_b", 20)]
-    assert expected(limits_s, *past)["task_c"] == 200
-
-
-def test_nothing_is_expected_to_take_longer_than_its_limit() -> None:
-    assert expected({"task_a": 60}, took("task_a", 300)) == {"task_a": 60}
-
-
 def test_differences_below_a_second_are_chance() -> None:
     limits_s = {"task_a": 100, "task_b": 100}
     past = [took("task_a", 9.8), took("task_b", 10.3)]
     assert started(limits_s, expected_s=expected(limits_s, *past)) == ["task_a", "task_b"]
-
-
-def test_a_task_that_took_no_time_at_all_harms_nothing() -> None:
-    limits_s = {"task_a": 100, "task_b": 100}
-    past = [took("task_a", 0, same_model=False), took("task_a", 0)]
-    assert expected(limits_s, *past) == {"task_a": 0, "task_b": 0}
 
 
 @pytest.mark.parametrize("slots", [1, 2, 64])
