@@ -107,7 +107,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/journal.py
 	$(BIN)/python tests/bench/streams.py
 	$(BIN)/python tests/bench/judge_overlap.py
-	$(BIN)/python tests/bench/report_page.py
+	$(BIN)/python tests/bench/pages.py
 	$(BIN)/python tests/bench/calibration.py
 	$(BIN)/python tests/bench/sequential.py
 	$(BIN)/python tests/bench/items.py

@@ -6,6 +6,7 @@ import os
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import psutil
@@ -110,6 +111,17 @@ def opened(
         limit.join()
         # that of a page is on its way out then, and is no test's to leave behind
         psutil.wait_procs(set(_processes()) - before, timeout=WAIT_MS / 1000)
+
+
+def violations(page: Page) -> list[tuple[str, str, str]]:
+    """What axe-core finds on a page as it is shown: a rule, the first element that breaks it, and how to fix that."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+    result = page.evaluate("axe.run({resultTypes: ['violations']})")
+    assert len(result["passes"]) > 10
+    return [
+        (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"]) for one in result["violations"]
+    ]
 
 
 def _processes() -> list[psutil.Process]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ABILITIES = {"default": 0.6, "high": 0.7, "older": 0.6, "small": 0.4, "large": 0.75}
 PRICES_USD = {"default": 0.01, "high": 0.025, "older": 0.011, "small": 0.002, "large": 0.05}
+EASY = 3  # one task in so many is solved by all variants
 COMMANDS = ("ls", "cat notes.md", "python3 report.py", "git log --oneline", "wc -l data.csv", "grep -n total data.csv")
 
 
@@ -62,13 +63,18 @@ def write_variants(
     trouble: float = 0.05,
     names: Sequence[str] = (),
 ) -> ExperimentFiles:
-    """Write the runs and the record of an experiment; `variants` maps names to abilities in 0-1, `names` are tasks'."""
+    """Write the runs and the record of an experiment; `variants` maps names to abilities in 0-1, `names` are tasks'.
+
+    Every third task is solved whenever it is graded.
+    """
     recorded = []
     for number, (name, ability) in enumerate(variants.items()):
         made = random_trials(tasks=tasks, repetitions=repetitions, ability=ability, seed=number, trouble=trouble)
         trials = {
-            task_id: tuple(_told(one, task_id, name, n) for n, one in enumerate(own, start=1))
-            for task_id, own in zip(names or made, made.values(), strict=True)
+            task_id: tuple(
+                _told(one, task_id, name, n, is_easy=place % EASY == 0) for n, one in enumerate(own, start=1)
+            )
+            for place, (task_id, own) in enumerate(zip(names or made, made.values(), strict=True), start=1)
         }
         run = PlannedRun(
             trials=trials,
@@ -93,6 +99,7 @@ def write_variants(
     return files
 
 
-def _told(made: Made, task_id: str, variant: str, repetition: int) -> Made:
+def _told(made: Made, task_id: str, variant: str, repetition: int, *, is_easy: bool) -> Made:
     cost = made.tokens / 1000 * PRICES_USD.get(variant, 0.01)
-    return replace(made, cost_usd=cost, transcript=conversation(task_id, variant, repetition))
+    score = 1.0 if is_easy and made.score is not None else made.score
+    return replace(made, score=score, cost_usd=cost, transcript=conversation(task_id, variant, repetition))

@@ -143,6 +143,7 @@ def write_experiment_page(
 def _verdicts(comparisons: Sequence[Comparison], baseline: str) -> list[dict[str, object]]:
     return [
         {
+            "name": one.b.label,
             "word": WORDS[one.verdict],
             "badge": BADGES.get(one.verdict, "warn"),
             "sentence": verdict(one, a=baseline, b=safe_line(one.b.label)),

@@ -69,7 +69,7 @@ def _draw(points: Sequence[VariantPoint], width: float, name: str, *, is_cost: b
     )  # fmt: skip
     for point in points:
         if point.low is not None and point.high is not None:
-            axes.plot([point.spent, point.spent], [point.low, point.high], color=Colour.LINE, linewidth=2, zorder=2)
+            axes.plot([point.spent, point.spent], [point.low, point.high], color=Colour.SOFT, linewidth=1, zorder=2)
         on_front = point in front
         axes.plot([point.spent], [point.score], marker="D" if on_front else "o", markersize=8, zorder=4,
                   color=Colour.ACCENT if on_front else Colour.LEFT, markeredgecolor=Colour.PAPER)  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from browser import chromium, opened
+from browser import chromium, opened, violations
 from past_experiments import ABILITIES, write_variants
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
@@ -34,7 +34,7 @@ SECTION = PageSection(
     columns=("variant", "evidence"),
     rows=(("high", "25.3"), (MISCHIEF, "none")),
 )
-DESK, PHONE = 1280, 360
+DESK, PHONE, SHEET = 1280, 360, 718  # pixels; a sheet of A4 with Chromium's margins
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,18 @@ def test_five_variants_of_43_tasks_are_all_there_once_the_page_has_been_read(bro
         assert watched.requests == []
 
 
+@pytest.mark.parametrize(("width", "is_dark"), [(DESK, True), (PHONE, False)])
+def test_axe_finds_nothing_on_a_page_of_5_variants_43_tasks_and_3_repetitions(
+    browser: Browser, large: Path, width: int, is_dark: bool
+) -> None:
+    with opened(browser, large, width=width, is_dark=is_dark) as watched:
+        page = watched.page
+        assert violations(page) == []
+        page.locator(".matrix td a").first.click()
+        page.locator("#pair h1").wait_for()
+        assert violations(page) == []
+
+
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, large: Path, is_dark: bool) -> None:
     with opened(browser, large, width=PHONE, is_dark=is_dark) as watched:
@@ -96,6 +108,32 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, large: Pa
         assert left is not None
         assert right is not None
         assert right["y"] >= left["y"] + left["height"]
+
+
+def test_paper_holds_every_column(browser: Browser, large: Path) -> None:
+    with opened(browser, large, width=SHEET) as watched:
+        watched.page.emulate_media(media="print")
+        assert watched.page.evaluate("document.documentElement.scrollWidth") == SHEET
+
+
+def test_the_heads_of_the_table_of_tasks_stay_in_sight_and_hide_no_link_that_has_the_focus(
+    browser: Browser, large: Path
+) -> None:
+    with opened(browser, large, anchor="#tasks") as watched:
+        page = watched.page
+        table = page.get_by_role("group", name="Tasks", exact=True)
+        table.focus()
+        page.keyboard.press("End")
+        expect(page.locator(".matrix tbody tr").last).to_be_in_viewport(ratio=1)
+        expect(page.locator(".matrix thead th").last).to_be_in_viewport(ratio=1)
+
+        page.locator(".matrix td a").last.focus()
+        for _ in range(40):
+            page.keyboard.press("Shift+Tab")
+        head, focused = (page.locator(one).bounding_box() for one in (".matrix thead th >> nth=0", ":focus"))
+        assert head is not None
+        assert focused is not None
+        assert focused["y"] >= head["y"] + head["height"]
 
 
 def test_a_variant_without_a_run_is_named_and_text_from_outside_stays_text(browser: Browser, small: Path) -> None:

@@ -54,7 +54,8 @@
   const addressOf = (anchor) => `#pair/${anchor.split("/").map((part) => encodeURIComponent(part).replaceAll("%40", "@")).join("/")}`;
   const split = (anchor) => [anchor.slice(0, anchor.indexOf("/")), anchor.slice(anchor.indexOf("/") + 1)];
   const taskOf = (trial) => trial.replace(/@\d+$/, "");
-  let left = 0; // how far the overview was scrolled
+  const box = table.parentElement;
+  let left = [0, 0]; // how far the overview and its table of tasks were scrolled
   let back = "#tasks"; // what the overview showed
 
   function messagesOf(trial) {
@@ -112,7 +113,7 @@
     try { anchor = decodeURIComponent(anchor); } catch { /* as it stands */ }
     const trial = anchor.startsWith("pair/") ? anchor.slice(5) : "";
     if (Object.hasOwn(pairs, trial)) {
-      if (place.hidden) [left, back] = [scrollY, tasksAddress()];
+      if (place.hidden) [left, back] = [[scrollY, box.scrollTop], tasksAddress()];
       place.replaceChildren(...pairPage(trial));
       overview.hidden = true;
       place.hidden = false;
@@ -128,8 +129,10 @@
     document.title = title;
     const [name, query] = anchor.split("?");
     if (name === "tasks") applyAddress(query);
-    if (wasPair && name === "tasks") scrollTo(0, left);
-    else if (query !== undefined) tasks.scrollIntoView();
+    if (wasPair && name === "tasks") {
+      scrollTo(0, left[0]);
+      box.scrollTop = left[1];
+    } else if (query !== undefined) tasks.scrollIntoView();
   }
   addEventListener("hashchange", route);
   route();
