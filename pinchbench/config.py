@@ -39,6 +39,7 @@ from pinchbench.defaults import (
     Isolation,
     Network,
     Sandbox,
+    SuiteFormat,
 )
 from pinchbench.errors import ConfigError
 
@@ -180,6 +181,7 @@ class RunConfig:
         suite: `all`, `core`, `automated-only`, a category, task ids; commas mix. `short:N`: N tasks, chosen by the runs
             in `output_dir`.
         tasks_dir: the suite's folder; None for the bundled one. All paths become absolute, `~` included.
+        suite_format: the format of its tasks; None to detect it from the files.
         output_dir: where the result goes; made when missing.
         run_root: where workspaces and private homes go, in a private folder for each run; made when missing.
         upload: whether a finished run may be offered to the public leaderboard.
@@ -237,6 +239,7 @@ class RunConfig:
     model: str
     suite: str = "all"
     tasks_dir: Path | None = None
+    suite_format: SuiteFormat | None = None
     output_dir: Path = DEFAULT_OUTPUT_DIR
     run_root: Path = DEFAULT_RUN_ROOT
     upload: bool = True

@@ -79,3 +79,15 @@ class Isolation(StrEnum):
     PRIVATE = "private"
     GATEWAY = "gateway"
     SHARED = "shared"
+
+
+class SuiteFormat(StrEnum):
+    """The task format of a suite. Tasks of the last two are recognised, and refused with the reason."""
+
+    PINCHBENCH = "pinchbench"
+    QWENCLAW = "qwenclaw"
+    CLAW_BENCH = "claw-bench"
+    HARBOR = "harbor"
+    WILDCLAW = "wildclaw"
+    CLAW_EVAL = "claw-eval"
+    CLAWBENCH_CORE = "clawbench-core"

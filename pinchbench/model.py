@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import SuiteFormat
+from pinchbench.score_rule import PINCHBENCH_RULE, ScoreRule
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -50,7 +53,7 @@ class Task:
     `timeout_s` is one budget for all turns together. `grading_weights` holds the shares of `automated`
     and `llm_judge` (they sum to 1). `frontmatter` is the whole YAML head, unknown keys included.
     `digest` is a SHA-256 over the file and every fixture it copies: two tasks with the same digest
-    ask the same thing.
+    ask the same thing. `rule` says how its score is made.
     """
 
     task_id: str
@@ -71,6 +74,7 @@ class Task:
     frontmatter: Mapping[str, object] = field(default_factory=dict)
     path: Path | None = None
     digest: str = ""
+    rule: ScoreRule = PINCHBENCH_RULE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +90,7 @@ class Suite:
     run_first: tuple[str, ...] = ()
     core: tuple[str, ...] = ()
     unlisted: tuple[Task, ...] = ()
+    format: SuiteFormat = SuiteFormat.PINCHBENCH
 
     @property
     def by_id(self) -> dict[str, Task]:

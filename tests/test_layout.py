@@ -19,6 +19,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "errors",
         "events",
         "model",
+        "score_rule",
     ),
     "authoring": ("results",),
     # click commands and their parts: the other tests in tests/cli call them as a user does
@@ -217,14 +218,22 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     "suite": (
         "bundled",
         "check_code",
+        "dialect",
         "fixtures",
         "keys",
         "manifest",
         "markdown",
         "paths",
+        "reader",
         "spelling",
+        "task_text",
         "template",
         "yaml_nodes",
+    ),
+    # test_load.py
+    "suite/formats": (
+        "markdown_folder",
+        "pinchbench",
     ),
     "transcript": ("lines",),
     "wire": (

@@ -8,7 +8,7 @@ import click
 
 from pinchbench import defaults
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, option
+from pinchbench.cli.options import CONTEXT, FOLDER, SUITE_FORMAT, TASKS_DIR, option
 
 
 @click.command(context_settings=CONTEXT)
@@ -28,6 +28,7 @@ from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, option
 @option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
         help="Where workspaces would go.")  # fmt: skip
 @TASKS_DIR
+@SUITE_FORMAT
 @option(
     "--suite", default="all", show_default=True, help="Which tasks are going to be run: what they need is looked for."
 )

@@ -26,6 +26,12 @@ def option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN40
 
 
 TASKS_DIR = option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the bundled tasks).")
+SUITE_FORMAT = option(
+    "--suite-format",
+    type=click.Choice([one.value for one in defaults.SuiteFormat]),
+    callback=lambda _context, _parameter, value: defaults.SuiteFormat(value) if value else None,
+    help="The format of its tasks (default: detected from the files).",
+)
 
 NO_PREFLIGHT = option(
     "--no-preflight", is_flag=True, help="Do not ask the model's and the judge's endpoints one question first."

@@ -17,6 +17,7 @@ from pinchbench.cli.options import (
     NO_PREFLIGHT,
     NO_REPORT,
     NO_WIRE,
+    SUITE_FORMAT,
     TASKS_DIR,
     WIRE_RETRIES,
     WITH_NOTES,
@@ -27,7 +28,16 @@ from pinchbench.cli.options import (
 from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
 
 SECTIONS = {
-    "What is run": (*MODEL, "--suite", "--tasks-dir", "--runs", "--concurrency", "--seed", "--skip-broken"),
+    "What is run": (
+        *MODEL,
+        "--suite",
+        "--tasks-dir",
+        "--suite-format",
+        "--runs",
+        "--concurrency",
+        "--seed",
+        "--skip-broken",
+    ),
     "What the agents have": ("--skills", "--workspace-files", "--openclaw-config", "--env"),
     "Judging": (*JUDGE, "--pass-threshold"),
     "Gate": GATE,
@@ -47,6 +57,7 @@ SECTIONS = {
         help="all, core, automated-only, a category, task ids; commas mix. short:N: N tasks that rank models as all do,"
         " chosen by the runs in --output-dir.")  # fmt: skip
 @TASKS_DIR
+@SUITE_FORMAT
 @option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), default=1, show_default=True,
         help="Trials at once; about 1 GB of memory each, or 0.3 GB in a gateway that takes 1 to 2 GB.")  # fmt: skip
 @option("--runs", type=click.IntRange(1, defaults.MAX_RUNS), default=1, show_default=True,

@@ -10,7 +10,7 @@ import click
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_openclaw, complete_run, complete_task, complete_tasks
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, TASKS_DIR, judge_options, option
+from pinchbench.cli.options import CONTEXT, FOLDER, SUITE_FORMAT, TASKS_DIR, judge_options, option
 
 GRADINGS = ("automated", "llm_judge", "hybrid")  # the values of GradingType, whose module `--help` must not wait for
 
@@ -28,6 +28,7 @@ def tasks() -> None:
 
 @tasks.command("list", context_settings=CONTEXT)
 @TASKS_DIR
+@SUITE_FORMAT
 @option("--suite", default="all", show_default=True, shell_complete=complete_tasks, help="Which tasks, as for `run`.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--markdown", is_flag=True, help="Print a Markdown table, with what each task measures; core tasks are bold.")
@@ -44,6 +45,7 @@ def tasks_list(**_options: Any) -> None:  # noqa: ANN401
 @tasks.command("show", context_settings=CONTEXT)
 @click.argument("task_id", metavar="ID", shell_complete=complete_task)
 @TASKS_DIR
+@SUITE_FORMAT
 @performs("tasks.show_task")
 def tasks_show(**_options: Any) -> None:  # noqa: ANN401
     """Show one task as the agent and the graders see it.
@@ -55,6 +57,7 @@ def tasks_show(**_options: Any) -> None:  # noqa: ANN401
 
 @tasks.command("check", context_settings=CONTEXT)
 @TASKS_DIR
+@SUITE_FORMAT
 @option("--suite", default="all", show_default=True, shell_complete=complete_tasks, help="Which tasks, as for `run`.")
 @judge_options
 @option(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
+    from pinchbench.defaults import SuiteFormat
     from pinchbench.doctor.openclaw import Release
 
 SANDBOX_LIMIT_S = 45.0  # two short-lived processes, each of which has 20 s
@@ -64,6 +65,7 @@ class DoctorConfig:
     output_dir: Path = DEFAULT_OUTPUT_DIR
     run_root: Path = DEFAULT_RUN_ROOT
     tasks_dir: Path | None = None
+    suite_format: SuiteFormat | None = None
     suite: str = "all"
     offline: bool = False
 
@@ -308,7 +310,9 @@ class _Doctor:
 
     def _tasks(self) -> Finding:
         config = self._config
-        return tasks.find_prerequisites(config.tasks_dir, config.suite, openclaw=config.openclaw)
+        return tasks.find_prerequisites(
+            config.tasks_dir, config.suite, suite_format=config.suite_format, openclaw=config.openclaw
+        )
 
     def _runs(self) -> Finding:
         folder = self._config.output_dir

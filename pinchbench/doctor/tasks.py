@@ -13,14 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pinchbench.defaults import SuiteFormat
     from pinchbench.runner.prerequisites import MissingPrerequisites
 
 SUBJECT = "tasks"
 
 
-def find_prerequisites(tasks_dir: Path | None, suite: str, *, openclaw: str | None) -> Finding:
+def find_prerequisites(
+    tasks_dir: Path | None, suite: str, *, openclaw: str | None, suite_format: SuiteFormat | None = None
+) -> Finding:
     """Read the tasks and look for what they need. Blocks. Raises SuiteError and SelectionError."""
-    loaded = read_suite(tasks_dir or bundled_tasks_dir())
+    loaded = read_suite(tasks_dir or bundled_tasks_dir(), suite_format=suite_format)
     chosen = select_tasks(loaded.suite, suite)
     if loaded.problems:
         listed = "; ".join(map(str, loaded.problems))

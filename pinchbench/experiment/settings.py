@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import Isolation, Network, Sandbox
+from pinchbench.defaults import Isolation, Network, Sandbox, SuiteFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ def _of(field: str, kind: Kind, scope: Scope = Scope.VARIANT, choices: tuple[str
     return Setting(field=field, kind=kind, scope=scope, choices=choices)
 
 
-def _values(kind: type[Isolation | Sandbox | Network]) -> tuple[str, ...]:
+def _values(kind: type[Isolation | Sandbox | Network | SuiteFormat]) -> tuple[str, ...]:
     return tuple(one.value for one in kind)
 
 
@@ -62,6 +62,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
         "suite": _of("suite", Kind.TEXT, Scope.EXPERIMENT),
         "tasks-dir": _of("tasks_dir", Kind.PATH, Scope.EXPERIMENT),
+        "suite-format": _of("suite_format", Kind.TEXT, Scope.EXPERIMENT, choices=_values(SuiteFormat)),
         "runs": _of("runs", Kind.INTEGER, Scope.EXPERIMENT),
         "concurrency": _of("concurrency", Kind.INTEGER, Scope.EXPERIMENT),
         "seed": _of("seed", Kind.INTEGER, Scope.EXPERIMENT),

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.grading.check_chance import exclude_chance
 from pinchbench.grading.check_limits import limit, separate, spare
+from pinchbench.score_rule import CheckTotal
 from pinchbench.transcript.lines import parse_line, writable
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ def _localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
     return localise
 
 
-def run(code: str, transcript: list[dict[str, object]], workspace: str) -> Answer:
+def run(
+    code: str, transcript: list[dict[str, object]], workspace: str, total: CheckTotal = CheckTotal.CLAMPED_MEAN
+) -> Answer:
     """Run a check in its own module and tally what it returns. Anything it raises becomes an answer."""
     module = ModuleType("check")  # in `sys.modules` too: dataclasses and pickle look there
     sys.modules["check"] = module
@@ -115,7 +118,9 @@ def run(code: str, transcript: list[dict[str, object]], workspace: str) -> Answe
             return Answer(kind="raised", message="the check has no function `grade` once it has been read")
         returned = _call(grade, transcript, workspace)
         restore()
-        return tally(returned)  # inside `try`: its keys and values may be objects of the check, whose methods can raise
+        return tally(
+            returned, total
+        )  # inside `try`: its keys and values may be objects of the check, whose methods can raise
     except anything as error:  # including SystemExit
         restore()
         return _failure(error)
@@ -211,14 +216,17 @@ class _Notes:
         return (*self._said, more) if self._beyond else tuple(self._said)
 
 
-def tally(returned: object) -> Answer:
-    """Return the mean of the numeric values that a check returned, each clamped to 0-1, and notes on invalid ones."""
+def tally(returned: object, total: CheckTotal = CheckTotal.CLAMPED_MEAN) -> Answer:
+    """Return the score that follows from the numeric values that a check returned, and notes on invalid ones.
+
+    The breakdown has each value clamped to 0-1, whatever `total` makes of them.
+    """
     if not isinstance(returned, Mapping):
         return Answer(kind="no_scores", message=f"the check returned {_described(returned)}, not a dict of numbers")
     if not returned:
         return Answer(kind="no_scores", message="the check returned an empty dict")
     notes = _Notes()
-    points: list[float] = []
+    points: list[float] = []  # as `total` counts them
     breakdown: dict[str, float] = {}
     for key, value in returned.items():
         number = _number(value)
@@ -226,9 +234,10 @@ def tally(returned: object) -> Answer:
             notes.say(f"`{_name(key)}` is left out of the score: {_described(value)} is not a number")
             continue
         point = 0.0 if math.isnan(number) else min(max(number, 0.0), 1.0)
-        if point != number:
+        is_clamped = total is CheckTotal.CLAMPED_MEAN or not math.isfinite(number)
+        if is_clamped and point != number:
             notes.say(f"`{_name(key)}` was {number:g}, which is not in 0–1: counted as {point:g}")
-        points.append(point)
+        points.append(point if is_clamped else number)
         if len(breakdown) < MAX_CRITERIA:
             breakdown[_free(_name(key), breakdown)] = point
     if not points:
@@ -236,7 +245,10 @@ def tally(returned: object) -> Answer:
     cut: tuple[str, ...] = ()
     if len(points) > MAX_CRITERIA:
         cut = (f"the check gave {len(points)} points: the score is over all, the first {MAX_CRITERIA} are listed",)
-    return Answer(kind="scored", score=math.fsum(points) / len(points), breakdown=breakdown, notes=cut + notes.all)
+    overall = breakdown.get(CheckTotal.OVERALL) if total is CheckTotal.OVERALL else None
+    mean = min(max(math.fsum(points) / len(points), 0.0), 1.0)
+    score = mean if overall is None else overall
+    return Answer(kind="scored", score=score, breakdown=breakdown, notes=cut + notes.all)
 
 
 def _number(value: object) -> float | None:
@@ -326,4 +338,4 @@ def _answer(spec: Mapping[str, object]) -> Answer:
         )
         return Answer(kind="lost", message=said)
     with travel(float(str(spec["now"])), tick=True):
-        return run(str(spec["code"]), transcript, copy)
+        return run(str(spec["code"]), transcript, copy, CheckTotal(str(spec["total"])))

@@ -19,6 +19,7 @@ from pinchbench.model import CheckGrade, Ungraded
 from pinchbench.process.disk import find_full, is_disk_full
 from pinchbench.process.prepared_process import FIXED
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.score_rule import PINCHBENCH_RULE
 from pinchbench.transcript.lines import writable
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.check_place import CheckFolder
     from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.score_rule import ScoreRule
 
 CHILD = "pinchbench.grading.check_child"
 MAX_PROCESSES = 512  # and threads, of one check at a time
@@ -43,7 +45,7 @@ class CheckJob:
     in `timezone` (a name for `TZ`; empty for this machine's). The check works in a private folder of `scratch` called
     `name`, which is the trial's, so that paths are the same whenever it is graded. `log` is overwritten with everything
     that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0. Without
-    `sandbox`, the check runs among the user's processes.
+    `sandbox`, the check runs among the user's processes. `rule` says how what it returns becomes a score.
     """
 
     code: str
@@ -59,6 +61,7 @@ class CheckJob:
     timeout_s: float
     timezone: str = ""
     sandbox: CheckSandbox | None = None
+    rule: ScoreRule = PINCHBENCH_RULE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,6 +122,8 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     end = await supervise(spec, timeout_s=job.timeout_s)
     found = await to_thread.run_sync(_collect, job, end.answer)
     grade = _grade(end, found, timeout_s=job.timeout_s)
+    if grade.ungraded is Ungraded.CHECK_RAISED and job.rule.raised_is_zero:
+        grade = CheckGrade(score=0.0, notes=(*grade.notes, "which is a score of 0 by the suite's rule"))
     notes = [*grade.notes, *(f"not in the check's copy: {one}" for one in left_out)]
     if end.leftovers:
         names = ", ".join(one.command or str(one.pid) for one in end.leftovers[:3])
@@ -146,6 +151,7 @@ def _prepare(job: CheckJob, place: CheckFolder) -> tuple[str, ...]:
 def _spec(job: CheckJob, place: CheckFolder) -> str:
     spec = {
         "code": job.code,
+        "total": job.rule.check_total,
         "transcript": str(job.transcript.absolute()),
         "transcript_length": job.transcript_length,
         # programs may use the real path, which differs below a link such as /tmp on macOS

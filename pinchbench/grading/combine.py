@@ -21,7 +21,8 @@ def combine(
     """Return the grade of a trial from the parts that its grading type requires; these must be given.
 
     A hybrid task's score is the weighted mean of its parts. If one part has no score, the whole is ungraded, for that
-    part's reason; the result of the other part stays in the grade.
+    part's reason; the result of the other part stays in the grade. A judge counts as 0, and need not be given, where
+    the check's score is below the gate of the task's rule.
     """
     parts = tuple(_parts(task, check, judge))
     ungraded = next((part.ungraded for _, _, part in parts if part.score is None), None)
@@ -48,9 +49,22 @@ def combine(
     )
 
 
+def is_gated(task: Task, check: CheckGrade | None) -> bool:
+    """Return whether a hybrid task's judge counts as 0 because of what the check says."""
+    return (
+        task.grading_type is GradingType.HYBRID
+        and check is not None
+        and check.score is not None
+        and check.score < task.rule.judge_gate
+    )
+
+
 def _parts(
     task: Task, check: CheckGrade | None, judge: JudgeGrade | None
 ) -> Iterator[tuple[str, float, CheckGrade | JudgeGrade]]:
+    if is_gated(task, check):
+        note = f"the judge counts as 0: the check gives less than {task.rule.judge_gate:g}"
+        judge = JudgeGrade(score=0.0, notes=(note,))
     for name, part in ((AUTOMATED, check), (LLM_JUDGE, judge)):
         if part is not None:
             yield name, task.grading_weights[name] if task.grading_type is GradingType.HYBRID else 1.0, part

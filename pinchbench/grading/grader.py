@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 
 from pinchbench.grading.checks import CheckJob, run_check
-from pinchbench.grading.combine import combine
+from pinchbench.grading.combine import combine, is_gated
 from pinchbench.grading.judge.evidence import make_question
 from pinchbench.grading.judge.record import keep_replies
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Ungraded
@@ -105,11 +105,16 @@ class Grader:
         parts = _Parts()
         wants = job.task.grading_type
         try:
-            async with create_task_group() as group:
-                if wants is not GradingType.LLM_JUDGE:
-                    group.start_soon(self._check, job, parts)
-                if wants is not GradingType.AUTOMATED:
-                    group.start_soon(self._ask_judge, job, parts)
+            if wants is GradingType.HYBRID and job.task.rule.judge_gate:
+                await self._check(job, parts)
+                if parts.check is not None and parts.check.score is not None and not is_gated(job.task, parts.check):
+                    await self._ask_judge(job, parts)
+            else:
+                async with create_task_group() as group:
+                    if wants is not GradingType.LLM_JUDGE:
+                        group.start_soon(self._check, job, parts)
+                    if wants is not GradingType.AUTOMATED:
+                        group.start_soon(self._ask_judge, job, parts)
         except Exception:  # noqa: BLE001 - a bug in the grader must not affect other trials
             note = traceback.format_exc()[-MAX_NOTE:]
             return Grade(
@@ -130,6 +135,7 @@ class Grader:
             parts.check = await run_check(
                 CheckJob(
                     code=job.task.automated_checks or "",
+                    rule=job.task.rule,
                     transcript=job.evidence.transcript,
                     archive=job.evidence.workspace,
                     workspace=job.workspace,

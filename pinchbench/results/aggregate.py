@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
+from pinchbench.defaults import DEFAULT_PASS_THRESHOLD, SuiteFormat
 from pinchbench.model import Ending, Grade, GradingType, JudgeGrade, Outcome, Reason, Status, Ungraded, Usage
 from pinchbench.results.overview import trial_score
 from pinchbench.results.result_json import (
@@ -69,6 +69,8 @@ def aggregate(
     plan: Sequence[TrialKey],
     outcomes: Sequence[Outcome],
     suite: str | None = None,
+    suite_format: SuiteFormat | None = None,
+    score_rule: str = "",
     end: RunFinished | None = None,
     limits: Limits = NO_LIMITS,
     sessions: Sequence[Session] = (),
@@ -119,6 +121,7 @@ def aggregate(
     named = dict.fromkeys(task.category for task in tasks if task.category is not None)
     totals = _totals(tasks)
     usage = _usage(trial.outcome.usage for trial in trials)
+    foreign = None if suite_format is SuiteFormat.PINCHBENCH else suite_format
     says_known = journal is not UNSET  # result files of older releases keep their bytes
     return Aggregate(
         model=model,
@@ -126,6 +129,8 @@ def aggregate(
         timestamp=timestamp,
         tasks=tuple(_task_result(task, says_known=says_known) for task in tasks if task.trials),
         suite=suite,
+        suite_format=foreign.value if foreign else UNSET,
+        score_rule=score_rule if foreign else UNSET,
         interrupted=end.interrupted if end is not None else None,
         stopped=end.stopped if end is not None else "",
         stop=end.stop if end is not None else None,

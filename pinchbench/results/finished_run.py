@@ -125,6 +125,8 @@ def read_run(files: RunFiles) -> PastRun:
         plan=plan,
         outcomes=outcomes,
         suite=suite if isinstance(suite, str) else None,
+        suite_format=facts.suite_format,
+        score_rule=facts.score_rule,
         end=end,
         limits=_limits(facts),
         sessions=state.sessions,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import ResultsError
 from pinchbench.model import GradingType, TrialKey
 
@@ -63,6 +64,17 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         except msgspec.ValidationError as error:
             said = str(error) if "`$" in str(error) else f"{error} - at `$`"
             raise ValueError(said.replace("`$", "`$.config")) from error
+
+    @property
+    def suite_format(self) -> SuiteFormat | None:
+        """The format in which the suite was read; None in runs of releases that read one alone."""
+        named = self.suite.get("format")
+        return SuiteFormat(named) if isinstance(named, str) and named in set(SuiteFormat) else None
+
+    @property
+    def score_rule(self) -> str:
+        """How a task's score is made, in words; empty in runs of releases that had one rule."""
+        return str(self.suite.get("score_rule", ""))
 
     @property
     def keys(self) -> tuple[TrialKey, ...]:

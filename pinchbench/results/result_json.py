@@ -316,6 +316,10 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     timestamp: Annotated[float, Meta(description="the end of the run, seconds since the epoch (UTC)")]
     tasks: Annotated[tuple[TaskEntry, ...], Meta(description="in the plan's order; those with an ended trial")]
     suite: str | None = None
+    suite_format: Annotated[str | UnsetType, Meta(description="of the tasks; missing for PinchBench's own")] = UNSET
+    score_rule: Annotated[
+        str | UnsetType, Meta(description="how the suite makes a task's score; missing for PinchBench's own rule")
+    ] = UNSET
     interrupted: Annotated[str | None, Meta(description="the signal that ended the run early")] = None
     stopped: Annotated[str, Meta(description="why the run ended itself early, in words")] = ""
     stop: Annotated[Stop | None, Meta(description="of which kind that was")] = None

@@ -14,9 +14,8 @@ from pinchbench.runner.prerequisites import examine_tasks
 from pinchbench.runner.scheduling.expected import expected_costs, expected_durations
 from pinchbench.runner.scheduling.plan import plan_trials
 from pinchbench.runner.scheduling.start_order import start_order
-from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.load import bundled_tasks_dir, load_suite, solution_of
 from pinchbench.suite.select import SHORT, select_tasks
-from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +124,9 @@ def prepare(config: RunConfig) -> Prepared:
     With `--suite short:N`, the options of the plan name the tasks. Raises SuiteError, SelectionError and
     ConfigError.
     """
-    loaded = load_suite(config.tasks_dir or bundled_tasks_dir(), skip_broken=config.skip_broken)
+    loaded = load_suite(
+        config.tasks_dir or bundled_tasks_dir(), suite_format=config.suite_format, skip_broken=config.skip_broken
+    )
     said = ""
     if config.suite.strip().startswith(SHORT):
         from pinchbench.runner.short_suite import choose_tasks  # noqa: PLC0415 - reads past runs, which few ask for
@@ -209,7 +210,7 @@ def scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
 
     tasks = {attempt.key.task_id: attempt.trial.task for attempt in prepared.attempts}
     solve = model == ORACLE
-    root = prepared.suite.root
     return {
-        task_id: plan_turns(load_solution(root, task_id) if solve else None, task) for task_id, task in tasks.items()
+        task_id: plan_turns(solution_of(prepared.suite, task) if solve else None, task)
+        for task_id, task in tasks.items()
     }

@@ -191,7 +191,7 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
     journal = read_journal(files.journal)
     facts = as_resumed(first, journal.state.resumed)
     root = config.tasks_dir or Path(str(facts.config.get("tasks_dir") or facts.suite["folder"]))
-    loaded = load_suite(root, skip_broken=True)
+    loaded = load_suite(root, suite_format=facts.suite_format, skip_broken=True)
     # what the run was told to run is part of its suite, listed or not
     run = tuple(task for task in loaded.suite.unlisted if task.task_id in facts.tasks)
     suite = replace(loaded.suite, tasks=(*loaded.suite.tasks, *run))

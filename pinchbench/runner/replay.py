@@ -60,7 +60,7 @@ def _prepare(config: ReplayConfig) -> Prepared:
             f"The requests of {files.name} were not recorded, so it can't be replayed. Runs with the wire record them."
         )
     refuse_altered(files, {(key, state.trials[key].counting.attempt) for key in recordings})
-    suite = load_suite(run.tasks_dir or _suite_folder(facts), skip_broken=True).suite
+    suite = load_suite(run.tasks_dir or _suite_folder(facts), suite_format=run.suite_format, skip_broken=True).suite
     check_additions(run)
     selected = select_tasks(suite, config.suite) if config.suite else suite.by_id.values()
     chosen = {

@@ -98,7 +98,9 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
     state = _state(files)
     facts = as_resumed(read_facts(files.provenance), state.resumed)
     run = stored_config(facts.config, {**FOR_A_SESSION, **config.settings}, files)
-    loaded = load_suite(run.tasks_dir or Path(str(facts.suite["folder"])), skip_broken=True)
+    loaded = load_suite(
+        run.tasks_dir or Path(str(facts.suite["folder"])), suite_format=run.suite_format, skip_broken=True
+    )
     check_additions(run)
     listed = [task for task_id, task in loaded.suite.by_id.items() if task_id in facts.tasks]
     tasks = {task.task_id: task for task in with_workspace_files(listed, run.workspace_files)}

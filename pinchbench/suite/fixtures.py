@@ -29,6 +29,12 @@ class FixtureFolders:
         folders = tuple(folder.resolve() for folder in named if folder.is_dir())
         return cls(folders=folders, named=named)
 
+    def of_task(self, task_id: str) -> FixtureFolders:
+        """Return these folders, with those of one task before them: `assets/<task id>` and the like."""
+        own = tuple(folder / task_id for folder in self.named)
+        found = tuple(folder.resolve() for folder in own if folder.is_dir())
+        return FixtureFolders(folders=(*found, *self.folders), named=(*own, *self.named))
+
     def resolve(self, source: Path) -> Path:
         """Return the absolute path of a relative source, with symbolic links resolved.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model import GradingType, Task, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
+from pinchbench.suite.dialect import PINCHBENCH
 from pinchbench.suite.keys import KeyScope, misspelt_keys
 from pinchbench.suite.markdown import Document, Section, read_document, read_head
 from pinchbench.suite.paths import relative_path
@@ -18,8 +19,13 @@ from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pinchbench.suite.dialect import TaskDialect
+
 DEFAULT_TIMEOUT_S = 120.0
 MAX_TIMEOUT_S = 24 * 60 * 60.0
+
+# Such a task ran in a container: its check looks for the work at that path, and finds nothing in our workspaces.
+FIXED_WORKSPACE = "`## Workspace Path` is not part of this format: this looks like a task of the format wildclaw"
 
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # names of the links to the slots' workspaces, which are created beside the tasks' folders; `.new` while changing
@@ -73,7 +79,7 @@ def head_id(text: str) -> str | None:
     return match["id"].strip().strip("\"'") if match else None
 
 
-def parse_task(text: str, *, path: Path) -> ParsedTask:
+def parse_task(text: str, *, path: Path, dialect: TaskDialect = PINCHBENCH) -> ParsedTask:
     """Read one task file. `path` is only used in problems and kept in the task; nothing is opened.
 
     Raises:
@@ -90,7 +96,7 @@ def parse_task(text: str, *, path: Path) -> ParsedTask:
     if head is None or head.fields is None:
         reason = "the YAML head must hold `key: value` lines"
         raise BrokenTaskError([TaskProblem(path=path, line=document.head_line, reason=reason)])
-    reader = _TaskReader(path=path, document=document, fields=head.fields)
+    reader = _TaskReader(path=path, document=document, fields=head.fields, dialect=dialect)
     parsed = reader.read()
     if reader.problems:
         raise BrokenTaskError(reader.problems)
@@ -100,8 +106,9 @@ def parse_task(text: str, *, path: Path) -> ParsedTask:
 class _TaskReader:
     """Reads one task and collects all problems, so that authors see them at once."""
 
-    def __init__(self, *, path: Path, document: Document, fields: Mapping[str, YamlNode]) -> None:
+    def __init__(self, *, path: Path, document: Document, fields: Mapping[str, YamlNode], dialect: TaskDialect) -> None:
         self._path = path
+        self._dialect = dialect
         self._document = document
         self._fields = fields
         self.problems: list[TaskProblem] = []
@@ -132,7 +139,10 @@ class _TaskReader:
             prerequisites=self._prerequisites(),
             frontmatter={key: node.value for key, node in self._fields.items()},
             path=self._path,
+            rule=self._dialect.rule,
         )
+        if section := self._document.sections.get("workspace path"):
+            self._problem(section.line, FIXED_WORKSPACE)
         return ParsedTask(task=task, id_line=self._line(self._fields.get("id")), dest_lines=dest_lines)
 
     def _line(self, node: YamlNode | None) -> int:
@@ -173,8 +183,8 @@ class _TaskReader:
         return f" (the fence that opens on line {line} never ends and swallows what follows)" if line else ""
 
     def _task_id(self) -> str:
-        task_id = self._text("id")
         node = self._fields.get("id")
+        task_id = self._path.stem if self._dialect.id_is_stem else self._text("id")
         if not task_id:
             self._problem_at(node, "`id` is missing")
         elif not _TASK_ID.fullmatch(task_id):
@@ -228,7 +238,8 @@ class _TaskReader:
         if node is None:
             return half
         # A missing share counts as 0.5 before normalisation, as in other PinchBench runners.
-        self._report_misspelt(node, KeyScope.WEIGHTS)
+        if self._dialect.refuses_misspelt_weights:
+            self._report_misspelt(node, KeyScope.WEIGHTS)
         given = {key: child for key, child in (node.fields or {}).items() if key in half}
         numbers = half | {key: self._number(child) for key, child in given.items()}
         weights = {key: number for key, number in numbers.items() if number is not None and number >= 0}

@@ -25,6 +25,7 @@ from pinchbench.results.evidence import Evidence
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.wire.exchange import Chunk, Exchange
 from pinchbench.wire.recording import RecordingWriter
+from suite_packs import write_qwenclaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +108,7 @@ def _record(run: Path, task_id: str) -> None:
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Reader]:
     """Make the reader, who is the user of this test."""
     monkeypatch.chdir(tmp_path)
+    write_qwenclaw(tmp_path / "QwenClawBench")
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(fake_judge(choose=lambda _: good())) as judge,

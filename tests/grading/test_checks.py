@@ -23,6 +23,7 @@ from pinchbench.grading.check_place import open_place, sweep_places
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.model import CheckGrade, Ungraded
 from pinchbench.process.prepared_process import keep_prepared
+from pinchbench.score_rule import CheckTotal, ScoreRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,24 @@ class TestTally:
         random.shuffle(points)  # type: ignore[attr-defined]
         assert tally({str(index): point for index, point in enumerate(points)}).score == before.score
         assert before.notes == ()
+
+    @pytest.mark.parametrize(
+        ("total", "returned", "score"),
+        [
+            (CheckTotal.CLAMPED_MEAN, {"a": 1.5, "b": 0.0}, 0.5),
+            (CheckTotal.MEAN, {"a": 1.5, "b": 0.0}, 0.75),
+            (CheckTotal.MEAN, {"a": 5, "b": 0}, 1.0),
+            (CheckTotal.MEAN, {"a": -1, "b": True, "c": "no number"}, 0.0),
+            (CheckTotal.MEAN, {"a": math.inf, "b": 0.0}, 0.5),
+            (CheckTotal.OVERALL, {"a": 1.0, "overall_score": 0.25}, 0.25),
+            (CheckTotal.OVERALL, {"a": 1.0, "b": 0.5}, 0.75),
+            (CheckTotal.MEAN, {"a": 1.0, "overall_score": 0.0}, 0.5),
+        ],
+    )
+    def test_a_suites_rule_makes_the_score(self, total: CheckTotal, returned: dict[str, object], score: float) -> None:
+        answer = tally(returned, total)
+        assert answer.score == pytest.approx(score)
+        assert all(0 <= point <= 1 for point in answer.breakdown.values())
 
     @pytest.mark.parametrize(
         ("value", "point"),
@@ -548,3 +567,12 @@ class TestCancellation:
 
 async def until_begun(desk: Desk) -> None:
     await until(lambda: "here" in desk.said())
+
+
+async def test_a_check_that_raises_is_a_score_of_0_where_the_suites_rule_says_so(desk: Desk) -> None:
+    rule = ScoreRule(text="", raised_is_zero=True)
+    grade = await desk.check("def grade(transcript, workspace_path):\n    raise LookupError('gone')\n", rule=rule)
+    assert (grade.score, grade.ungraded) == (0.0, None)
+    assert "LookupError: gone" in grade.notes[0]
+    grade = await desk.check("import os\ndef grade(transcript, workspace_path):\n    os._exit(3)\n", rule=rule)
+    assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_DIED)

@@ -8,13 +8,19 @@ from hypothesis import strategies as st
 
 from pinchbench.grading.combine import combine
 from pinchbench.model import CheckGrade, Grade, GradingType, JudgeGrade, Task, TrialKey, Ungraded
+from pinchbench.score_rule import PINCHBENCH_RULE, ScoreRule
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 SCORES = st.floats(0, 1)
 
 
 def graded(
-    kind: GradingType, *, check: CheckGrade | None = None, judge: JudgeGrade | None = None, share: float = 0.5
+    kind: GradingType,
+    *,
+    check: CheckGrade | None = None,
+    judge: JudgeGrade | None = None,
+    share: float = 0.5,
+    rule: ScoreRule = PINCHBENCH_RULE,
 ) -> Grade:
     task = Task(
         task_id="task_a",
@@ -25,6 +31,7 @@ def graded(
         turns=(),
         grading_weights={"automated": share, "llm_judge": 1 - share},
         digest="d",
+        rule=rule,
     )
     return combine(KEY, task, check=check, judge=judge, graded_at=12.5)
 
@@ -81,3 +88,25 @@ def test_a_failed_check_is_named_before_a_failed_judge() -> None:
 def test_a_score_of_zero_is_a_score() -> None:
     grade = graded(GradingType.AUTOMATED, check=CheckGrade(score=0.0))
     assert (grade.score, grade.ungraded) == (0.0, None)
+
+
+@pytest.mark.parametrize(("points", "score"), [(0.74, 0.4 * 0.74), (0.75, 0.4 * 0.75 + 0.6 * 0.5)])
+def test_a_judge_behind_a_gate_counts_as_0_below_it(points: float, score: float) -> None:
+    gated = ScoreRule(text="", judge_gate=0.75)
+    check, judge = CheckGrade(score=points), JudgeGrade(score=0.5)
+    grade = graded(GradingType.HYBRID, check=check, judge=judge, share=0.4, rule=gated)
+    assert grade.score == pytest.approx(score)
+    assert any("the judge counts as 0" in note for note in grade.notes) is (points < 0.75)
+
+
+def test_a_judge_below_the_gate_need_not_be_asked() -> None:
+    gated = ScoreRule(text="", judge_gate=0.75)
+    grade = graded(GradingType.HYBRID, check=CheckGrade(score=0.5), share=0.4, rule=gated)
+    assert grade.score == pytest.approx(0.2)
+    assert (grade.ungraded, grade.judge) == (None, None)
+
+
+def test_a_gate_is_for_hybrid_tasks_alone() -> None:
+    gated = ScoreRule(text="", judge_gate=0.75)
+    assert graded(GradingType.AUTOMATED, check=CheckGrade(score=0.5), rule=gated).score == 0.5
+    assert graded(GradingType.LLM_JUDGE, judge=JudgeGrade(score=0.5), rule=gated).score == 0.5

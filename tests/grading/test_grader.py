@@ -19,6 +19,7 @@ from pinchbench.grading.judge.judge import Judgement, Vote
 from pinchbench.grading.judge.reply import REPLY_CHARS
 from pinchbench.model import CheckGrade, GradingType, JudgeGrade, Task, TrialKey, Turn, Ungraded, WorkspaceFile
 from pinchbench.results.evidence import Evidence
+from pinchbench.score_rule import ScoreRule
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,6 +97,18 @@ async def test_a_hybrid_task_is_graded_by_both(tmp_path: Path) -> None:
     [question] = judge.asked
     assert "I have written out.txt." in question.material
     assert "hello" in question.material
+
+
+@pytest.mark.parametrize(("gate", "asked"), [(0.5, 1), (0.75, 0)])
+async def test_a_judge_behind_a_gate_is_asked_only_when_the_check_gives_enough(
+    tmp_path: Path, gate: float, asked: int
+) -> None:
+    judge = FixedJudge(grade_given=JudgeGrade(score=1.0))
+    job = a_job(tmp_path, GradingType.HYBRID)  # its check gives 0.5
+    rule = ScoreRule(text="", judge_gate=gate, recomputes_judge=False)
+    grade = await a_grader(tmp_path, judge).grade(replace(job, task=replace(job.task, rule=rule)))
+    assert len(judge.asked) == asked
+    assert grade.score == pytest.approx(0.25 + 0.5 * asked)
 
 
 async def test_all_replies_of_a_judge_are_kept_by_their_digest_and_without_keys(tmp_path: Path) -> None:

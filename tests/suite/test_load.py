@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.errors import SuiteError
-from pinchbench.suite.load import MAX_TASK_FILE_BYTES, bundled_tasks_dir, load_suite
+from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from pinchbench.suite.select import find_task, select_tasks
+from pinchbench.suite.task_text import MAX_TASK_FILE_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,20 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pinchbench.defaults import SuiteFormat
     from pinchbench.model import Task
     from pinchbench.suite.load import LoadedSuite
 
 
-def load(tasks_dir: Path | None) -> LoadedSuite:
+def load(tasks_dir: Path | None, suite_format: SuiteFormat | None) -> LoadedSuite:
     """Read a suite, with the problems of unusable files. Raises SuiteError if no file is usable."""
     root = bundled_tasks_dir() if tasks_dir is None else absolute_path(tasks_dir, option="--tasks-dir")
-    loaded = read_suite(root)
-    return loaded if loaded.suite.by_id else load_suite(root)
+    loaded = read_suite(root, suite_format=suite_format)
+    return loaded if loaded.suite.by_id else load_suite(root, suite_format=suite_format)
 
 
-def select(tasks_dir: Path | None, suite: str) -> tuple[LoadedSuite, tuple[Task, ...]]:
+def select(
+    tasks_dir: Path | None, suite: str, suite_format: SuiteFormat | None
+) -> tuple[LoadedSuite, tuple[Task, ...]]:
     """Return a suite and the tasks that `--suite` selects. Raises SelectionError."""
-    loaded = load(tasks_dir)
+    loaded = load(tasks_dir, suite_format)
     with problems_first(loaded):
         return loaded, select_tasks(loaded.suite, suite)
 

@@ -10,6 +10,7 @@ import click
 
 from pinchbench.cli.actions.suite import load, problems_first, raise_problems, select
 from pinchbench.cli.output import print_result, say
+from pinchbench.defaults import SuiteFormat
 from pinchbench.report.text import plain, plain_lines
 from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.suite.prerequisite import parse_prerequisite
@@ -20,24 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pinchbench.model import Task
+    from pinchbench.model import Suite, Task
 
 
-def list_tasks(*, tasks_dir: Path | None, suite: str, as_json: bool, markdown: bool) -> None:
+def list_tasks(
+    *, tasks_dir: Path | None, suite_format: SuiteFormat | None, suite: str, as_json: bool, markdown: bool
+) -> None:
     """List the tasks, one a line."""
     if markdown and as_json:
         raise click.UsageError("--json and --markdown are two forms; name one of them.")
-    loaded, chosen = select(tasks_dir, suite)
+    loaded, chosen = select(tasks_dir, suite, suite_format)
     if markdown:
         print_result(suite_table(replace(loaded.suite, tasks=chosen)).rstrip("\n"))
     else:
-        _print_list(chosen, as_json=as_json)
+        _print_list(loaded.suite, chosen, as_json=as_json)
+    if loaded.suite.format is not SuiteFormat.PINCHBENCH:
+        say(f"Format {loaded.suite.format}. A task's score: {chosen[0].rule.text}.")
     if loaded.note:
         say(loaded.note)
     raise_problems(loaded)
 
 
-def _print_list(chosen: Sequence[Task], *, as_json: bool) -> None:
+def _print_list(suite: Suite, chosen: Sequence[Task], *, as_json: bool) -> None:
     needs = examine_tasks(chosen)
     lacking = {task.task_id: needs.get(task.task_id, MissingPrerequisites()) for task in chosen}
     if as_json:
@@ -46,6 +51,7 @@ def _print_list(chosen: Sequence[Task], *, as_json: bool) -> None:
             {
                 **{key: getattr(task, key) for key in keys},
                 "grading_type": task.grading_type.value,
+                "format": suite.format.value,
                 "prerequisites": list(task.prerequisites),
                 "missing": [one.text for one in lacking[task.task_id].missing],
             }
@@ -64,13 +70,15 @@ def _print_list(chosen: Sequence[Task], *, as_json: bool) -> None:
         )
 
 
-def show_task(*, task_id: str, tasks_dir: Path | None) -> None:
+def show_task(*, task_id: str, tasks_dir: Path | None, suite_format: SuiteFormat | None) -> None:
     """Show one task as the agent and the graders see it."""
-    loaded = load(tasks_dir)
+    loaded = load(tasks_dir, suite_format)
     with problems_first(loaded):
         task = find_task(loaded.suite, task_id)
     print_result(f"{task.task_id}: {plain(task.name)}")
     print_result(f"{plain(task.category)}, {task.grading_type.value}, {task.timeout_s:g} s")
+    if loaded.suite.format is not SuiteFormat.PINCHBENCH:
+        print_result(f"format {loaded.suite.format}; score: {task.rule.text}")
     for one, state in _prerequisites(task):
         print_result(f"needs {plain(one)}: {state}")
     for file in task.workspace_files:

@@ -17,13 +17,14 @@ from pinchbench.cli.actions.suite import raise_problems, select
 from pinchbench.cli.output import print_result, say
 from pinchbench.config import absolute_path
 from pinchbench.errors import SuiteError
-from pinchbench.suite.solution import load_solution
+from pinchbench.suite.load import solution_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from pinchbench.authoring.results import CheckedTask
+    from pinchbench.defaults import SuiteFormat
     from pinchbench.model import Suite, Task
     from pinchbench.suite.solution import Solution
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 def check_suite(
     *,
     tasks_dir: Path | None,
+    suite_format: SuiteFormat | None,
     suite: str,
     openclaw: str | None,
     run_root: Path,
@@ -39,7 +41,7 @@ def check_suite(
 ) -> None:
     """Check tasks without an agent: play their solutions and grade what they leave."""
     judge = take_judge(options)
-    loaded, selected = select(tasks_dir, suite)
+    loaded, selected = select(tasks_dir, suite, suite_format)
     chosen = _with_solutions(loaded.suite, selected)
     width = max(len(task.task_id) for task, _ in chosen)
 
@@ -73,7 +75,7 @@ def _with_solutions(suite: Suite, chosen: Iterable[Task]) -> list[tuple[Task, So
     broken = []
     for task in chosen:
         try:
-            solved.append((task, load_solution(suite.root, task.task_id)))
+            solved.append((task, solution_of(suite, task)))
         except SuiteError as error:
             broken.append(str(error))
     if broken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pinchbench.grading.judge.criteria import Criterion, read_criteria
@@ -116,6 +116,8 @@ def ask(task: Task, events: Iterable[Mapping[str, object]], files: Sequence[File
     anything: it can't break out of its block. Never raises.
     """
     criteria = read_criteria(task)
+    if not task.rule.recomputes_judge:  # without weights, the judge's own total counts
+        criteria = tuple(replace(criterion, weight=None) for criterion in criteria)
     transcript, transcript_cuts = view_transcript(events)
     files_shown, files_cuts = view_files(files)
     cut = tuple(map(writable, (*transcript_cuts, *files_cuts)))

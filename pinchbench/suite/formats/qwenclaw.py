@@ -1,0 +1,72 @@
+"""QwenClawBench: PinchBench's files, with sources in a folder for each task and a judge behind a gate."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import SuiteFormat
+from pinchbench.score_rule import CheckTotal, ScoreRule
+from pinchbench.suite.dialect import TaskDialect
+from pinchbench.suite.formats.markdown_folder import read_markdown_folder
+from pinchbench.suite.solution import load_solution
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.model import Suite, Task
+    from pinchbench.suite.reader import LoadedSuite
+    from pinchbench.suite.solution import Solution
+
+RULE = ScoreRule(
+    text="QwenClawBench: the check's mean and the judge's own total, by weight; the judge counts as 0 where the check "
+    "gives less than 0.75, and a check that raises an exception is a score of 0",
+    check_total=CheckTotal.MEAN,
+    judge_gate=0.75,
+    raised_is_zero=True,
+    recomputes_judge=False,
+)
+DIALECT = TaskDialect(
+    format=SuiteFormat.QWENCLAW,
+    rule=RULE,
+    id_is_stem=True,
+    has_own_assets=True,
+    refuses_misspelt_weights=False,
+)
+_TASK_FILE = re.compile(r"task_\d{5}_.+\.md")
+# Folders of the container that the suite's own runner uses; they are not in our workspaces.
+_CONTAINER_PATH = re.compile(r"(?<![\w.~-])/(?:root|home/\w+)(?![\w-])")
+
+
+class QwenClawReader:
+    """Reads a folder `tasks` that has `assets/<task id>` beside it."""
+
+    format = SuiteFormat.QWENCLAW
+
+    def recognises(self, folder: Path) -> bool:
+        """Return whether a task's file has a folder of its name in `assets`. Blocks. Raises OSError."""
+        assets = (folder.resolve().parent / "assets", folder / "assets")
+        return any(
+            (place / path.stem).is_dir()
+            for path in folder.iterdir()
+            if _TASK_FILE.fullmatch(path.name)
+            for place in assets
+        )
+
+    def read(self, folder: Path) -> LoadedSuite:
+        """Read a folder. Blocks. Raises OSError if it can't be listed."""
+        loaded = read_markdown_folder(folder, DIALECT)
+        return replace(loaded, note=" ".join(filter(None, (loaded.note, _note(loaded.suite)))))
+
+    def solution(self, suite: Suite, task: Task) -> Solution | None:
+        """Return the solution that a user has put into `solutions`: the format has none. Blocks. Raises SuiteError."""
+        return load_solution(suite.root, task.task_id)
+
+
+def _note(suite: Suite) -> str:
+    """Return a sentence on prompts that name a folder of the suite's container; empty without any."""
+    named = [task.task_id for task in suite.tasks if _CONTAINER_PATH.search(task.prompt)]
+    if not named:
+        return ""
+    return f"Prompts that name a folder outside the workspace, which agents may not find: {', '.join(named)}."

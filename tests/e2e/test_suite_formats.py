@@ -1,0 +1,54 @@
+"""Suites of other formats on real OpenClaw: their solutions and doing nothing, scored by their own rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fake_judge import fake_judge, good
+from pinchbench import JudgeConfig, RunConfig, run_benchmark
+from pinchbench.openclaw.install import TRIED_RELEASES
+from suite_packs import write_qwenclaw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.openclaw.command import OpenClaw
+    from real_openclaw import UserHome
+
+pytestmark = [
+    pytest.mark.openclaw,
+    pytest.mark.anyio,
+    pytest.mark.parametrize("openclaw", [TRIED_RELEASES[0]], indirect=True),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (
+            "demo/oracle",
+            {"task_00001_ledger": 0.4 + 0.6 * 0.5, "task_00003_weights": 0.95 / 1.2},
+        ),
+        # the check of task_00002_calls raises: a score of 0 by the suite's rule
+        ("demo/null", {"task_00001_ledger": 0.4 * 0.25, "task_00002_calls": 0}),
+    ],
+)
+async def test_qwenclaw_tasks_are_scored_exactly(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path, model: str, expected: dict[str, float]
+) -> None:
+    del home
+    async with fake_judge(good(0.5, scores={"Clarity": 1.0, "Order": 0.0})) as judge:
+        config = RunConfig(
+            model=model,
+            tasks_dir=write_qwenclaw(tmp_path / "pack"),
+            suite=",".join(expected),
+            openclaw=openclaw.version,
+            concurrency=2,
+            output_dir=tmp_path / "results",
+            run_root=tmp_path / "pb",
+            judge=JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False),
+        )
+        result = await run_benchmark(config)
+    assert {key.task_id: grade.score for key, grade in result.grades.items()} == pytest.approx(expected)

@@ -1,0 +1,175 @@
+"""Small packs of our own in the formats of other suites, with every feature that their readers know."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def put(path: Path, text: str) -> Path:
+    """Write a file and the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text).lstrip("\n"), encoding="utf-8")
+    return path
+
+
+LEDGER = """
+    ---
+    id: task_00001_ledger
+    name: Ledger total
+    category: data
+    subcategory: finance
+    difficulty: easy
+    grading_type: hybrid
+    grading_weights:
+      automated: 0.4
+      llm_judge: 0.6
+    timeout_seconds: 1800
+    workspace_files:
+      - source: ledger.csv
+        dest: workspace/ledger.csv
+      - source: shared.txt
+        dest: shared.txt
+      - path: notes/rounding.md
+        content: |
+          Round to whole numbers.
+    ---
+
+    ## Prompt
+
+    Write hello to out.txt.
+
+    ## Expected Behavior
+
+    The file says hello.
+
+    ## Grading Criteria
+
+    - [ ] out.txt exists
+
+    ## Automated Checks
+
+    ```python
+    def grade(transcript, workspace_path):
+        from pathlib import Path
+        ws = Path(workspace_path)
+        given = (ws / "workspace/ledger.csv").read_text() == "amount\\n5\\n" and (ws / "shared.txt").exists()
+        made = (ws / "out.txt").exists() and (ws / "out.txt").read_text() == "hello"
+        return {"given": 0.5 * given, "made": 1.5 * made}
+    ```
+
+    ## LLM Judge Rubric
+
+    ### Clarity (Weight: 80%)
+
+    Clear.
+
+    ### Order (Weight: 20%)
+
+    In order.
+"""
+CALLS = """
+    ---
+    id: another_id
+    name: Tool calls
+    category: data
+    grading_type: automated
+    timeout_seconds: 1800
+    ---
+
+    ## Prompt
+
+    Keep the report in /root/reports and write hello to out.txt.
+
+    ## Automated Checks
+
+    ```python
+    def grade(transcript, workspace_path):
+        if not any(event.get("type") == "message" for event in transcript):
+            raise LookupError("an empty transcript")
+        from pathlib import Path
+        return {"made": (Path(workspace_path) / "out.txt").read_text() == "hello"}
+    ```
+"""
+WEIGHTS = """
+    ---
+    id: task_00003_weights
+    name: A weight of another name
+    category: writing
+    grading_type: hybrid
+    grading_weights:
+      automated: 0.7
+      llmjudge: 0.3
+    timeout_seconds: 1800
+    ---
+
+    ## Prompt
+
+    Write hello to out.txt.
+
+    ## Automated Checks
+
+    ```python
+    def grade(transcript, workspace_path):
+        from pathlib import Path
+        return {"made": float((Path(workspace_path) / "out.txt").exists())}
+    ```
+
+    ## LLM Judge Rubric
+
+    Is it good?
+"""
+
+
+def write_qwenclaw(root: Path) -> Path:
+    """Write three tasks as QwenClawBench lays them out, and solutions as a user may add them; return `tasks`."""
+    data = root / "data" / "pack-v1"
+    tasks = data / "tasks"
+    put(tasks / "task_00001_ledger.md", LEDGER)
+    put(tasks / "task_00002_calls.md", CALLS)
+    put(tasks / "task_00003_weights.md", WEIGHTS)
+    put(data / "assets" / "task_00001_ledger" / "ledger.csv", "amount\n5\n")
+    put(data / "assets" / "ledger.csv", "of nobody\n")
+    put(data / "assets" / "shared.txt", "for all\n")
+    for path in tasks.glob("*.md"):
+        write = "{tool: write, args: {path: out.txt, content: hello}}"
+        put(tasks / "solutions" / f"{path.stem}.yaml", f"turns: [{{steps: [{write}], answer: Done.}}]\n")
+    return tasks
+
+
+WILD = """
+    ---
+    id: 01_Office_task_1_minutes
+    name: Minutes
+    category: 01_Office
+    timeout_seconds: 300
+    modality: pure-text
+    ---
+
+    ## Prompt
+
+    Write the minutes to /tmp_workspace/results/minutes.md.
+
+    ## Automated Checks
+
+    ```python
+    def grade(**kwargs):
+        return {"made": 0.0, "overall_score": 1.0}
+    ```
+
+    ## Workspace Path
+
+    ```
+    workspace/01_Office/task_1_minutes
+    ```
+"""
+
+
+def write_wildclaw(root: Path) -> Path:
+    """Write a category with one task and a template as WildClawBench lays them out; return `tasks`."""
+    put(root / "tasks" / "01_Office" / "01_Office_task_1_minutes.md", WILD)
+    put(root / "tasks" / "01_Office" / "task0_template.md", WILD)
+    return root / "tasks"
