@@ -85,6 +85,7 @@ def tasks_check(**_options: Any) -> None:  # noqa: ANN401
 @tasks.command("stats", context_settings=CONTEXT)
 @click.argument("names", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
 @TASKS_DIR
+@SUITE_FORMAT
 @option("--suite", default="all", show_default=True, shell_complete=complete_tasks, help="Which tasks, as for `run`.")
 @option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where runs are looked for.")  # fmt: skip

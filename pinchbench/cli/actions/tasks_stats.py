@@ -21,15 +21,22 @@ from pinchbench.results.soundness.subjects import find_subjects
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pinchbench.defaults import SuiteFormat
     from pinchbench.results.soundness.items import ItemStatistics
     from pinchbench.results.soundness.subjects import FoundSubjects
 
 
 def show_statistics(
-    *, names: tuple[str, ...], tasks_dir: Path | None, suite: str, output_dir: Path, as_json: bool
+    *,
+    names: tuple[str, ...],
+    tasks_dir: Path | None,
+    suite_format: SuiteFormat | None,
+    suite: str,
+    output_dir: Path,
+    as_json: bool,
 ) -> None:
     """Show the item statistics of the tasks of a suite."""
-    _, chosen = select(tasks_dir, suite)
+    _, chosen = select(tasks_dir, suite, suite_format)
     folder = absolute_path(output_dir, option="--output-dir")
     found = find_subjects(names, folder, digests={task.task_id: task.digest for task in chosen})
     for sentence in found.excluded:
