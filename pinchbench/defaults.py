@@ -64,7 +64,11 @@ class Sandbox(StrEnum):
 
 
 class Network(StrEnum):
-    """What a sandboxed trial can connect to."""
+    """What sandboxed trials can connect to.
+
+    `MODEL` and `NONE` are the model alone; with `MODEL`, trials of tasks that state `network: true` have an open
+    network, with `NONE` they are not run.
+    """
 
     AUTO = "auto"
     MODEL = "model"

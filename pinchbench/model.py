@@ -53,7 +53,7 @@ class Task:
     `timeout_s` is one budget for all turns together. `grading_weights` holds the shares of `automated`
     and `llm_judge` (they sum to 1). `frontmatter` is the whole YAML head, unknown keys included.
     `digest` is a SHA-256 over the file and every fixture it copies: two tasks with the same digest
-    ask the same thing. `rule` says how its score is made.
+    ask the same thing. `rule` says how its score is made; `network` is whether its trials have an open network.
     """
 
     task_id: str
@@ -71,6 +71,7 @@ class Task:
     llm_judge_rubric: str | None = None
     additional_notes: str = ""
     prerequisites: tuple[str, ...] = ()
+    network: bool = False
     frontmatter: Mapping[str, object] = field(default_factory=dict)
     path: Path | None = None
     digest: str = ""

@@ -47,6 +47,7 @@ class TaskFile:
     timeout_s: float = 240
     new_session: frozenset[int] = frozenset()
     check: str = ""
+    network: bool = False
 
 
 def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
@@ -59,6 +60,7 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
             "category": "e2e",
             "grading_type": "automated" if task.check else "llm_judge",
             "timeout_seconds": task.timeout_s,
+            "network": task.network,
         }
         prompts = [message for message, _, _ in task.turns]
         if len(prompts) > 1:

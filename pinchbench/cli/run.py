@@ -113,8 +113,10 @@ SECTIONS = {
         help="namespaces: each trial sees its workspace, the system and OpenClaw alone, and nothing of you. landlock:"
         " it can neither read nor change anything else. auto: the first that the machine allows, unless --isolation"
         " asks for a gateway. none: agents run as you.")  # fmt: skip
-@option("--network", type=click.Choice(["auto", "model", "open"]), default="auto", show_default=True,
-        help="What a sandboxed trial can connect to. auto: the model alone, if the wire has its endpoint.")  # fmt: skip
+@option("--network", type=click.Choice([one.value for one in defaults.Network]), default="auto", show_default=True,
+        help="What a sandboxed trial can connect to. model: the model alone, or everything if its task states"
+        " `network: true`. none: the model alone; tasks that state it are not run. auto: model, if the wire has the"
+        " model's endpoint, else open.")  # fmt: skip
 @option("--sandbox-allow", metavar="PATH[:rw]", multiple=True, help="A path that sandboxed trials see too,"
         " writable with :rw. May be repeated.")  # fmt: skip
 @option("--max-memory", type=click.FloatRange(defaults.LEAST_MAX_MEMORY), metavar="GIB", show_default=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import DEMO_MODELS, ORACLE
+from pinchbench.defaults import DEMO_MODELS, ORACLE, Network
 from pinchbench.events import GradedBefore
 from pinchbench.model import Attempt, GradingType
 from pinchbench.openclaw.command import model_slug
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts, TaskFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.scheduling.past_durations import PastTrial
+
+NETWORK_REFUSED = "--network none excludes tasks that state `network: true`"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,6 +165,8 @@ def split_unmet(
         for task_id, needs in examine_tasks(tasks.values(), openclaw=config.openclaw).items()
         if needs.missing
     }
+    if config.network is Network.NONE:
+        lacking.update((task.task_id, NETWORK_REFUSED) for task in tasks.values() if task.network)
     unmet = tuple((one, lacking[one.key.task_id]) for one in attempts if one.key.task_id in lacking)
     return [one for one in attempts if one.key.task_id not in lacking], unmet
 

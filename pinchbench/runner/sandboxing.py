@@ -32,7 +32,7 @@ class Sandboxing:
 
     Attributes:
         level: what separates them from the rest.
-        network: what they can connect to; None without a sandbox.
+        network: what they can connect to, `MODEL` or `OPEN`; None without a sandbox.
         allowed: paths that they see beside the system.
         why: a sentence for the user.
     """
@@ -47,6 +47,8 @@ async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandbo
     """Choose for a run whose isolation is known. Raises ConfigError if what was asked for is not possible."""
     level, refused = await available_level(config)
     if level is Level.NONE:
+        if config.network in (Network.MODEL, Network.NONE):
+            raise ConfigError(f"--network {config.network} is not possible: {refused} Use --network auto.")
         return Sandboxing(why=f"{UNBOXED}: {refused}")
     support = await to_thread.run_sync(_support)
     restricts_network = level is Level.NAMESPACES or support.landlock_abi >= NETWORK_ABI
@@ -113,11 +115,13 @@ def _network(config: RunConfig, wire: ModelWire | None, *, level: Level, restric
     has_way = wire is not None and (level is Level.NAMESPACES or not wire.is_native)
     if config.network is Network.AUTO:
         return Network.MODEL if has_way and restricts else Network.OPEN
-    if config.network is Network.MODEL and not has_way:
+    if config.network is Network.OPEN:
+        return Network.OPEN
+    if not has_way:
         raise ConfigError(
-            "--network model needs the wire, through which the model is asked, and namespaces if OpenClaw knows the"
-            " provider's address itself. Use --network open."
+            f"--network {config.network} needs the wire, through which the model is asked, and namespaces if OpenClaw"
+            " knows the provider's address itself. Use --network open."
         )
-    if config.network is Network.MODEL and not restricts:
-        raise ConfigError("--network model needs Linux 6.7 at this level of --sandbox. Use --network open.")
-    return config.network
+    if not restricts:
+        raise ConfigError(f"--network {config.network} needs Linux 6.7 at this level of --sandbox. Use --network open.")
+    return Network.MODEL

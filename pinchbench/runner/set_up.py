@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from pinchbench.defaults import Isolation, Sandbox
+from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.openclaw.command import is_long
 from pinchbench.openclaw.homes.choose import choose_isolation
@@ -139,7 +139,8 @@ async def set_up(
         sandboxing = await choose_sandboxing(config, wire)
         observer.tell(sandboxing.why)
         level = Sandbox(sandboxing.level)
-        config = replace(config, sandbox=level, network=sandboxing.network or config.network)
+        network = (config.network is Network.AUTO and sandboxing.network) or config.network
+        config = replace(config, sandbox=level, network=network)
         homes = await make_homes(
             config,
             openclaw,

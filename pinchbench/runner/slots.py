@@ -168,6 +168,10 @@ def _slot_home(
     network = sandboxing.network if sandboxing is not None else None
     level = sandboxing.level if sandboxing is not None else Level.NONE
     port = MODEL_PORT if network is Network.MODEL and level is Level.NAMESPACES else None
+    networked = None
+    if sandboxing is not None and network is Network.MODEL and config.network is not Network.NONE:
+        is_open = replace(sandboxing, network=Network.OPEN)
+        networked = _slot_home(config, template, root, scripted=scripted, wire=wire, sandboxing=is_open, slot=slot)
     home = clone(template, root, _provider(config, scripted, wire, slot=slot, port=port))
     if wire is not None:
         home = replace(home, base_env=wire.home_env(home.base_env, slot, port=port))
@@ -191,7 +195,7 @@ def _slot_home(
             socket=wire.socket if wire is not None else "",
             allowed=sandboxing.allowed,
         )
-    return replace(home, sandbox=sandbox)
+    return replace(home, sandbox=sandbox, networked=networked)
 
 
 async def make_judge_homes(judge: JudgeConfig, openclaw: OpenClaw, folder: Path) -> tuple[Home, ...]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from pinchbench.defaults import Network
     from pinchbench.model import Attempt, SandboxFacts, Trial, Usage, WorkspaceFile
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.progress import ProgressCallbacks
@@ -50,8 +49,8 @@ class TrialPlace:
     """Where a trial happens: its slot, its agent, its folders, and who hears of it.
 
     `redactor` keeps keys out of the evidence; the outcome is told as it is. `used` is called with what the wire has
-    seen the trial use so far, `failed` with each call that it has seen fail. `network` is
-    what a sandboxed agent can connect to, None without a sandbox; `allowed` are the paths that it sees beside its own.
+    seen the trial use so far, `failed` with each call that it has seen fail. `allowed` are the paths that a sandboxed
+    agent sees beside its own.
     """
 
     slot: int
@@ -67,7 +66,6 @@ class TrialPlace:
     used: Callable[[Usage], None] = lambda _: None
     failed: Callable[[ExchangeEnded], None] = lambda _: None
     is_gateway: bool = False
-    network: Network | None = None
     allowed: tuple[str, ...] = ()
 
 
@@ -119,7 +117,7 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
 
 
 def outcome_not_begun(attempt: Attempt, sentence: str, *, at: float) -> Outcome:
-    """Return the outcome of an attempt that is not made because of a missing prerequisite, which `sentence` names."""
+    """Return the outcome of an attempt that is not made because of a missing prerequisite, as `sentence` says."""
     return Outcome(
         key=attempt.key,
         reason=Reason.PREREQUISITE_MISSING,
@@ -128,7 +126,7 @@ def outcome_not_begun(attempt: Attempt, sentence: str, *, at: float) -> Outcome:
         started_at=at,
         ended_at=at,
         timeout_s=attempt.trial.timeout_s,
-        note=f"{sentence}; install what is missing and resume the run",
+        note=sentence,
     )
 
 
@@ -164,12 +162,12 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     contradiction = ""
     if place.wire is not None:
         outcome, contradiction = await _with_wire(outcome, result.evidence, place.wire)
-    if place.network is not None and (sandbox := place.agent.home.sandbox) is not None:
+    if (sandbox := place.agent.home.sandbox) is not None:
         read = partial(
             read_integrity,
             result.evidence,
             own_dirs=sandbox.own_dirs(workspace),
-            network=place.network,
+            network=sandbox.network,
             lookups=(*result.lookups, *(meter.refused if meter is not None else ())),
             allowed=place.allowed,
             contradiction=contradiction,

@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import Isolation, Sandbox
+from pinchbench.defaults import Isolation
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
 from pinchbench.model import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.homes.choose import GIB
+from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.openclaw.progress import ProgressCallbacks
 from pinchbench.process.supervise import Limits, StopSignal
 from pinchbench.results.evidence import Evidence
@@ -104,7 +105,7 @@ class Worker:
         bill = _Bill(partial(self._control.uses, attempt), prices=known, needs_price=self._needs_price)
         place = TrialPlace(
             slot=self._slot,
-            agent=self._agent,
+            agent=self._agent_for(attempt.trial.task),
             run_id=context.run_id,
             run_folder=self._config.run_root / context.run_id,
             files=context.files,
@@ -116,7 +117,6 @@ class Worker:
             used=bill.wired,
             failed=partial(self._tell_failed, key),
             is_gateway=self._config.isolation is Isolation.GATEWAY,
-            network=self._config.network if self._config.sandbox is not Sandbox.NONE else None,
             allowed=tuple(path.removesuffix(":rw") for path in self._config.sandbox_allow),
         )
         hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))
@@ -129,6 +129,12 @@ class Worker:
                 hand_over(jobs, job)
 
         await run_attempt(attempt, place, done)
+
+    def _agent_for(self, task: Task) -> OpenClawAgent:
+        home = self._agent.home
+        if task.network and isinstance(home, PrivateHome) and home.networked is not None:
+            return replace(self._agent, home=home.networked)
+        return self._agent
 
     def _emit(self, event: Event) -> None:
         self._context.observer.emit(event)

@@ -27,6 +27,7 @@ class KeyScope(Enum):
         "workspace_files",
         "prerequisites",
         "sessions",
+        "network",
     )
     WEIGHTS = ("automated", "llm_judge")
     FILE = ("source", "dest", "path", "content")

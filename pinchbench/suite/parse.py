@@ -137,6 +137,7 @@ class _TaskReader:
             llm_judge_rubric=self._section_text("llm judge rubric") or None,
             additional_notes=self._section_text("additional notes"),
             prerequisites=self._prerequisites(),
+            network=self._network(),
             frontmatter={key: node.value for key, node in self._fields.items()},
             path=self._path,
             rule=self._dialect.rule,
@@ -258,6 +259,12 @@ class _TaskReader:
         if len(texts) < len(nodes):
             self._problem_at(node, "`prerequisites` must be a list of texts")
         return tuple(texts)
+
+    def _network(self) -> bool:
+        node = self._field("network")
+        if node is not None and not isinstance(node.value, bool):
+            self._problem_at(node, "`network` must be true or false")
+        return node is not None and node.value is True
 
     def _turns(self) -> tuple[Turn, ...]:
         node = self._field("sessions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from pinchbench.wire.recording import read_recording
 from real_openclaw import TaskFile, write_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
@@ -29,6 +31,7 @@ LOOK = (
     "pwd; env; ls -a / /tmp; cat /etc/passwd; ps ax; ls /proc | grep -c '^[0-9]';"
     " (exec 3<>/dev/tcp/127.0.0.1/22) 2>&1; getent hosts example.org; echo looked"
 )
+CONNECT = "bash -c '(exec 3<>/dev/tcp/127.0.0.1/PORT) 2>/dev/null && echo did connect || echo did not connect'"
 SECRET = "the expected answer is 42"
 # A program that names its file by the whole path, which is another one in a sandbox.
 MAKE_TOOL = 'printf a > a.txt; echo "cat $PWD/a.txt" > tool.sh; cat tool.sh'
@@ -58,7 +61,14 @@ def _escapes(secret: Path) -> TaskFile:
     return TaskFile(task_id="task_escapes", turns=[("Escape.", [("exec", {"command": command})], "Tried.")])
 
 
-def _tasks(secret: Path) -> list[TaskFile]:
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Yield the port of a server outside."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def _tasks(secret: Path, port: int) -> list[TaskFile]:
     reach = f"cat {secret} 2>&1; ls {secret.parent} 2>&1; echo tried"
     return [
         TaskFile(
@@ -70,11 +80,34 @@ def _tasks(secret: Path) -> list[TaskFile]:
             turns=[("Make a tool.", [("exec", {"command": MAKE_TOOL})], "Made.")],
             check=CHECK,
         ),
+        *(
+            TaskFile(
+                task_id=f"task_connects_{'with' if network else 'without'}_network",
+                turns=[("Connect.", [("exec", {"command": CONNECT.replace("PORT", str(port))})], "Tried.")],
+                network=network,
+            )
+            for network in (True, False)
+        ),
         TaskFile(
             task_id="task_looks_around",
             turns=[("Look.", [("exec", {"command": f"bash -c '{LOOK}'"}), ("exec", {"command": reach})], "Looked.")],
         ),
     ]
+
+
+def _networks(result: Result) -> dict[str, str]:
+    """Return what the trials that connect could reach, as the result says."""
+    named = {one.key.task_id: one.sandbox.network for one in result.outcomes if one.sandbox is not None}
+    return {
+        task_id.removeprefix("task_connects_"): named[task_id] for task_id in sorted(named) if "connects" in task_id
+    }
+
+
+def _assert_only_one_has_the_network(result: Result) -> None:
+    assert _networks(result) == {"with_network": "open", "without_network": "model"}
+    seen = _said(result)
+    assert "did connect" in seen["task_connects_with_network"].splitlines()
+    assert "did not connect" in seen["task_connects_without_network"].splitlines()
 
 
 def _said(result: Result) -> dict[str, str]:
@@ -89,14 +122,14 @@ def _said(result: Result) -> dict[str, str]:
 
 
 async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
-    openclaw: OpenClaw, tmp_path: Path
+    openclaw: OpenClaw, tmp_path: Path, port: int
 ) -> None:
     secret = tmp_path / "answers" / "expected.txt"
     secret.parent.mkdir()
     secret.write_text(SECRET, encoding="utf-8")
     config = RunConfig(
         model="demo/oracle",
-        tasks_dir=write_suite(tmp_path / "suite", _tasks(secret)),
+        tasks_dir=write_suite(tmp_path / "suite", _tasks(secret, port)),
         openclaw=openclaw.version,
         isolation=Isolation.PRIVATE,
         sandbox=Sandbox.NAMESPACES,
@@ -124,18 +157,19 @@ async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
     for word in ("pinchbench", "task_looks_around", str(tmp_path).rpartition("/")[2]):
         assert word in unboxed.lower()
         assert word not in seen.replace(str(secret), "").replace(str(secret.parent), "").lower(), word
+    _assert_only_one_has_the_network(inside)
     assert [(one.replay.divergences, one.replay.live) for one in again.outcomes if one.replay] == [(0, 0)]
 
 
 async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_or_process(
-    openclaw: OpenClaw, tmp_path: Path
+    openclaw: OpenClaw, tmp_path: Path, port: int
 ) -> None:
     secret = tmp_path / "answers" / "expected.txt"
     secret.parent.mkdir()
     secret.write_text(SECRET, encoding="utf-8")
     config = RunConfig(
         model="demo/oracle",
-        tasks_dir=write_suite(tmp_path / "suite", [*_tasks(secret), _escapes(secret)]),
+        tasks_dir=write_suite(tmp_path / "suite", [*_tasks(secret, port), _escapes(secret)]),
         openclaw=openclaw.version,
         isolation=Isolation.PRIVATE,
         sandbox=Sandbox.LANDLOCK,
@@ -148,6 +182,7 @@ async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_
 
     assert {(one.reason, one.level) for one in result.outcomes} == {(Reason.COMPLETED, "landlock")}, result.outcomes
     assert [one.breakdown for one in result.grades.values() if one.score is not None] == [{"tool": 1.0, "path": 1.0}]
+    _assert_only_one_has_the_network(result)
     seen = _said(result)
     assert "tried" in seen["task_looks_around"]
     assert all(SECRET not in text for text in seen.values())

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from fakes import calls, fake_openclaw, make_suite, run_config
 from pinchbench.config import ResumeConfig
+from pinchbench.defaults import Network
 from pinchbench.doctor.tasks import find_prerequisites
 from pinchbench.leaderboard.eligible import IneligibleReason, hindrances
 from pinchbench.leaderboard.privacy import PrivateNames
@@ -25,6 +26,7 @@ from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.paths import find_run
+from pinchbench.runner.prepare import NETWORK_REFUSED, prepare
 from pinchbench.runner.prerequisites import examine_tasks
 from pinchbench.runner.resume import resume
 from pinchbench.runner.run import run_benchmark
@@ -129,7 +131,7 @@ async def test_a_task_without_its_prerequisite_is_not_run_and_runs_on_resume_onc
     for one in (result, again):
         outcome = next(one for one in one.outcomes if one.key.task_id == "task_b")
         assert (outcome.reason, outcome.attempt, outcome.key in one.grades) == (Reason.PREREQUISITE_MISSING, 1, False)
-        assert outcome.note.startswith("the program pb-missing-tool is missing;")
+        assert outcome.note == "the program pb-missing-tool is missing"
         assert (one.unfinished, one.complete) == (1, False)
         data = json.loads(one.path.read_text("utf-8"))
         task = data["tasks"][1]
@@ -155,6 +157,19 @@ async def test_a_task_without_its_prerequisite_is_not_run_and_runs_on_resume_onc
     assert [one.reason for one in done.outcomes] == [Reason.COMPLETED, Reason.COMPLETED]
     assert done.complete
     assert json.loads(done.path.read_text("utf-8"))["retries"]["attempts"] == 0
+
+
+@pytest.mark.anyio
+async def test_a_task_that_states_a_network_is_not_run_without_one(tmp_path: Path) -> None:
+    config = run_config(tmp_path, fake_openclaw(tmp_path), {"task_b": "Hi"})
+    assert config.tasks_dir is not None
+    path = config.tasks_dir / "task_b.md"
+    path.write_text(path.read_text("utf-8").replace("id: task_b", "id: task_b\nnetwork: true"), encoding="utf-8")
+
+    result = await run_benchmark(replace(config, network=Network.NONE))
+
+    assert [(one.reason, one.note) for one in result.outcomes] == [(Reason.PREREQUISITE_MISSING, NETWORK_REFUSED)]
+    assert [len(prepare(replace(config, network=one)).attempts) for one in Network] == [1, 1, 1, 0]
 
 
 @pytest.mark.anyio

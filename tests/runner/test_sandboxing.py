@@ -60,6 +60,8 @@ def _config(
         (NATIVE, Network.AUTO, Network.MODEL),
         (None, Network.AUTO, Network.OPEN),
         (OWN, Network.OPEN, Network.OPEN),
+        (OWN, Network.MODEL, Network.MODEL),
+        (OWN, Network.NONE, Network.MODEL),
     ],
 )
 async def test_the_model_alone_is_reached_where_the_wire_leads_to_it(
@@ -68,9 +70,12 @@ async def test_the_model_alone_is_reached_where_the_wire_leads_to_it(
     assert (await choose_sandboxing(_config(network=asked), wire)).network is network
 
 
-async def test_the_model_alone_is_refused_without_the_wire() -> None:
-    with pytest.raises(ConfigError, match="--network open"):
-        await choose_sandboxing(_config(network=Network.MODEL), None)
+@pytest.mark.parametrize("asked", [Network.MODEL, Network.NONE])
+async def test_the_model_alone_is_refused_without_the_wire_and_without_a_sandbox(asked: Network) -> None:
+    with pytest.raises(ConfigError, match=f"--network {asked} needs the wire.*--network open"):
+        await choose_sandboxing(_config(network=asked), None)
+    with pytest.raises(ConfigError, match=f"--network {asked} is not possible: --sandbox none.*--network auto"):
+        await choose_sandboxing(_config(network=asked, sandbox=Sandbox.NONE), OWN)
 
 
 async def test_the_provider_s_own_address_alone_is_refused_under_landlock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,7 @@ workspace_files:
       one
       two
 prerequisites: [cli:git, "npm:x"]
+network: true
 difficulty: 3
 released: 2026-01-02
 ---
@@ -116,6 +117,7 @@ def test_every_part_of_the_format_is_read() -> None:
         WorkspaceFile(dest="notes/a.txt", content="one\ntwo\n"),
     )
     assert task.prerequisites == ("cli:git", "npm:x")
+    assert task.network
     assert task.prompt == "Do it."
     assert task.turns == (Turn(prompt="Do it."),)
     assert task.expected_behavior == "It is done."
@@ -368,9 +370,10 @@ def test_all_problems_of_a_file_are_told_at_once() -> None:
         timeout_seconds: never
         workspace_files: x
         prerequisites: {a: b}
+        network: open
     """
     found = problems(text(head, "## Expected Behavior\n\nNothing.\n"))
-    assert [line for line, _ in found] == [2, 2, 2, 3, 4, 5, 6]
+    assert [line for line, _ in found] == [2, 2, 2, 3, 4, 5, 6, 7]
     reasons = [reason for _, reason in found]
     assert "`id` is missing" in reasons
     assert "`grading_type` is 'magic', not one of automated, llm_judge, hybrid" in reasons

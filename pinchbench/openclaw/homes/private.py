@@ -91,7 +91,8 @@ class PrivateHome:
     """A private state folder, without a gateway.
 
     `template` is None for the template itself. `base_env` is the environment that programs and the model need
-    (see `needed_for`).
+    (see `needed_for`). `networked` is the same home with an open network, for tasks that state it; None if it is open
+    anyway.
 
     `prepare` recreates the state from the template, so that no session, memory or setting of one trial reaches the
     next.
@@ -104,6 +105,7 @@ class PrivateHome:
     provider: tuple[str, Json] | None = None
     template: DirectoryTemplate | None = None
     sandbox: TurnSandbox | None = None
+    networked: PrivateHome | None = None
 
     @property
     def state_dir(self) -> Path:

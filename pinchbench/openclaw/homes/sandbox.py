@@ -49,6 +49,10 @@ class TurnSandbox(Protocol):
     """What the processes of a private home's turns run in."""
 
     @property
+    def network(self) -> Network:
+        """What a turn can connect to: `MODEL` or `OPEN`."""
+
+    @property
     def env(self) -> dict[str, str]:
         """The environment of a turn, with the paths that exist inside."""
 
