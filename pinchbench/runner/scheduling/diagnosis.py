@@ -135,7 +135,7 @@ _CAUSES: Mapping[Reason, Cause] = {
     ),
     Reason.PREREQUISITE_MISSING: Cause(
         name="prerequisite missing",
-        advice="Something that the task needs is missing: install it, and resume the run.",
+        advice="Something that the task needs is missing: install it, or allow the network, and resume the run.",
         is_transient=False,
     ),
     Reason.RUNNER_BUG: Cause(
