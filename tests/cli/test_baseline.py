@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -15,7 +16,6 @@ from past_runs import Made, PlannedRun, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 FAILED = 11
 A = "20260102-030000-000a"
@@ -99,7 +99,7 @@ def test_a_run_that_is_worse_than_its_baseline_exits_with_11(gated: tuple[Place,
     assert "Gate, worse: failed. Worse than the baseline: the difference is −0.500 (" in done.stderr
 
 
-def test_the_exports_carry_the_gate(gated: tuple[Place, str]) -> None:
+def test_the_exports_and_the_report_carry_the_gate(gated: tuple[Place, str]) -> None:
     place, run = gated
     place.raise_baseline(1.0)
     place.regrade(run, "--baseline", "baseline.json", "--margin", "0.1")
@@ -116,6 +116,10 @@ def test_the_exports_carry_the_gate(gated: tuple[Place, str]) -> None:
     assert "### Gate: failed\n" in summary
     assert "margin 0.1." in summary
     assert place.call("verify", run).returncode == 0
+
+    assert place.call("regrade", run, "--fail-under", "0.4").returncode == 0
+    report = (place.folder / run).parent / Path(run).stem / "report.html"
+    assert "The score 0.500 is not below 0.4." in report.read_text(encoding="utf-8")
 
     assert place.regrade(run).returncode == 0
     assert "Gate" not in place.call("export", run, "--format", "github").stdout

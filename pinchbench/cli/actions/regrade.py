@@ -17,4 +17,4 @@ def regrade_run(*, no_report: bool, as_json: bool, **options: Any) -> None:  # n
     gate = take_gate(options, options["output_dir"])
     judge = take_judge(options)
     config = RegradeConfig(**options, judge=judge)
-    leave(carry_out(partial(grade_again, config), page=not no_report), as_json=as_json, gate=gate)
+    leave(*carry_out(partial(grade_again, config), page=not no_report, gate=gate), as_json=as_json)

@@ -45,4 +45,4 @@ def replay_run(
     if judge is not None:
         settings["judge"] = judge
     config = ReplayConfig(run=run, output_dir=output_dir, suite=suite, settings=settings, replay=replay)
-    leave(carry_out(partial(play_again, config), page=not no_report), as_json=as_json)
+    leave(*carry_out(partial(play_again, config), page=not no_report), as_json=as_json)

@@ -49,4 +49,4 @@ def resume_run(
     config = ResumeConfig(
         run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
     )
-    leave(carry_out(partial(go_on, config), page=not no_report, offers=True), as_json=as_json, gate=gate)
+    leave(*carry_out(partial(go_on, config), page=not no_report, offers=True, gate=gate), as_json=as_json)

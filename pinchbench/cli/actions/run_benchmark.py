@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 
 def run(config: RunConfig, *, page: bool, as_json: bool, gate: Gate | None) -> None:
     """Run a benchmark and exit with the code of its result."""
-    leave(carry_out(partial(run_benchmark, config), page=page, offers=True), as_json=as_json, gate=gate)
+    leave(*carry_out(partial(run_benchmark, config), page=page, offers=True, gate=gate), as_json=as_json)

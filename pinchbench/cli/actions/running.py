@@ -36,8 +36,14 @@ GATES = {GateVerdict.FAILED: 11, GateVerdict.NOT_APPLICABLE: ResultsError.exit_c
 STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
 
 
-def carry_out(work: Callable[..., Coroutine[Any, Any, Result]], *, page: bool, offers: bool = False) -> Result:
-    """Do the work of a run with the live view on stderr, print its summary, and run the follow-up steps."""
+def carry_out(
+    work: Callable[..., Coroutine[Any, Any, Result]], *, page: bool, offers: bool = False, gate: Gate | None = None
+) -> tuple[Result, GateVerdict | None]:
+    """Do the work of a run with the live view on stderr, print its summary, and run the follow-up steps.
+
+    Returns the result, and what the gate comes to unless a signal has ended the run.
+    """
+    verdict = None
     with stderr_writer() as writer:
         console = report_console(writer)
         view = LiveView(console, is_full=writer.is_full, draws=can_draw(console, os.environ))
@@ -51,8 +57,10 @@ def carry_out(work: Callable[..., Coroutine[Any, Any, Result]], *, page: bool, o
             files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
             left = f"{result.unfinished} of {result.planned} trials are left"
             _tell(console, resume_hint(left, files.argument, result.stopped if result.stop is Stop.BUDGET else ""))
+        if gate is not None and result.interrupted is None:
+            verdict = action("gate.apply_gate")(gate, result, partial(_tell, console))
         follow_up(result, partial(_tell, console), page=page, offers=offers)
-    return result
+    return result, verdict
 
 
 def _tell(console: Console, text: str) -> None:
@@ -70,12 +78,11 @@ def resume_hint(left: str, where: str, limit: str) -> str:
     return f"{left}; go on with: pinchbench-async resume {where}"
 
 
-def leave(result: Result, *, as_json: bool, gate: Gate | None = None) -> None:
-    """Print the result, apply the gate, and exit with the matching code: the gate's only if the run is complete."""
+def leave(result: Result, verdict: GateVerdict | None, *, as_json: bool) -> None:
+    """Print the result, and exit with the matching code: that of the gate's verdict only if the run is complete."""
     print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
-    verdict = None if gate is None else action("gate.apply_gate")(gate, result)
     if result.stop is not None:
         sys.exit(STOPPED[result.stop])
     if not result.complete:

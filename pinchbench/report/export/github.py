@@ -93,13 +93,11 @@ def _gate(gate: GateRecord) -> Iterator[str]:
         yield f"- {_code(rule.rule)}: **{rule.verdict.replace('_', ' ')}**. {rule.sentence.translate(_MARKS)}\n"
     if (baseline := gate.baseline) is not None:
         yield f"- Baseline {_code(baseline.name)} of {_code(baseline.model)}, margin {baseline.margin:g}.\n"
-        excluded = [(name, f"in quarantine; {why}") for name, why in baseline.quarantined.items()]
-        excluded += baseline.unpaired.items()
         yield from (f"- {_code(warning, width=MAX_NOTE)}\n" for warning in baseline.warnings)
-        if excluded:
+        if excluded := baseline.not_compared:
             yield f"\n<details><summary>Not compared: {many(len(excluded), 'task')}</summary>\n\n"
             yield "| task | reason |\n| --- | --- |\n"
-            rows = (f"| {_code(name)} | {_code(why, width=MAX_NOTE)} |\n" for name, why in excluded)
+            rows = (f"| {_code(name)} | {_code(why, width=MAX_NOTE)} |\n" for name, why in excluded.items())
             yield from _listed(rows, rest="more tasks")
             yield "\n</details>\n"
     if not gate.is_complete:

@@ -11,6 +11,7 @@ from pinchbench.defaults import DEFAULT_PASS_THRESHOLD, REPORT_FILE
 from pinchbench.model import TrialKey
 from pinchbench.report.html.compare import Row, draw_forest
 from pinchbench.report.html.document import SCRIPTS, STYLES, write_document
+from pinchbench.report.html.gate import shown_gate
 from pinchbench.report.html.matrix import DIFFERENT, matrix_rows
 from pinchbench.report.html.rows import anchor_of, href
 from pinchbench.report.html.safe import safe_line
@@ -31,6 +32,7 @@ from pinchbench.results.compare.verdict import (
     told_p,
     verdict,
 )
+from pinchbench.results.gate.record import read_gate
 from pinchbench.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
@@ -128,6 +130,7 @@ def write_experiment_page(
         trade_off=draw_trade_off(points, "trade-off", is_cost=is_cost) if points else None,
         trade_off_label=_trade_off_told(points, is_cost=is_cost),
         spent=_spent_rows(variants),
+        gates=[(name, shown_gate(gate)) for name, run in ran if (gate := read_gate(run)) is not None],
         sections=sections,
         matrix=rows,
         different=len(different),

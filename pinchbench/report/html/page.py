@@ -14,6 +14,7 @@ from markupsafe import Markup
 from pinchbench.model import Usage
 from pinchbench.report.caused_by_agent import caused_by_agent_told
 from pinchbench.report.html.document import write_document
+from pinchbench.report.html.gate import shown_gate
 from pinchbench.report.html.plots import (
     Bar,
     Point,
@@ -37,6 +38,7 @@ from pinchbench.report.html.trial_page import (
 from pinchbench.report.model_calls import model_calls_told, model_time_told
 from pinchbench.report.text import duration, exact_price, many
 from pinchbench.report.unsandboxed import unsandboxed_told
+from pinchbench.results.gate.record import read_gate
 from pinchbench.results.statistics import ROUNDING
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model import Grade, Outcome, TrialKey
+    from pinchbench.report.html.gate import ShownGate
     from pinchbench.report.html.plots import Drawing
     from pinchbench.report.html.rows import TaskRow
     from pinchbench.report.html.timeline import Span
@@ -73,6 +76,7 @@ class RunPart:
     sessions: int
     passed_always: tuple[str, float] | None
     notices: tuple[tuple[str, str], ...]
+    gate: ShownGate | None
     left_out: tuple[str, ...]
     tasks: tuple[TaskRow, ...]
     categories: tuple[str, ...]
@@ -108,6 +112,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
     points, points_label = _points(tasks, prefix)
     line, line_label = _timeline(run, prefix)
     worked = run.data.sessions
+    gate = read_gate(run)
     return RunPart(
         anchor=f"run/{prefix}".rstrip("/"),
         prefix=prefix,
@@ -120,6 +125,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
         sessions=len(worked),
         passed_always=_passed_always(run),
         notices=tuple(_notices(run)),
+        gate=None if gate is None else shown_gate(gate),
         left_out=tuple(_left_out(run)),
         tasks=tasks,
         categories=tuple(dict.fromkeys(task.category for task in tasks)),

@@ -49,6 +49,11 @@ class BaselineVerdict(msgspec.Struct, frozen=True, kw_only=True):
     unpaired: dict[str, str]
     warnings: tuple[str, ...]
 
+    @property
+    def not_compared(self) -> dict[str, str]:
+        """Why tasks were not compared, by their ids: those in quarantine first."""
+        return {name: f"in quarantine; {why}" for name, why in self.quarantined.items()} | self.unpaired
+
 
 class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A gate's verdict: the severest of its rules'. `journal` is the end of the journal that it was made from."""
