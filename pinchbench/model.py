@@ -269,6 +269,7 @@ class Stop(StrEnum):
 
     INCONCLUSIVE = "inconclusive"
     BUDGET = "budget"
+    DECIDED = "decided"  # its experiment needs none of the trials that were not made
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,6 +19,7 @@ from pinchbench.model import (
     JudgeGrade,
     Outcome,
     Reason,
+    Stop,
     TrialKey,
     Ungraded,
     Usage,
@@ -78,6 +79,7 @@ class PlannedRun:
     grading: GradingType = GradingType.HYBRID
     planned_beyond: int = 0  # repetitions of each task that never ran
     has_ended: bool = True
+    decided: str = ""  # why its experiment needs no more of it
     began: float = BEGAN
     config: Mapping[str, object] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -148,7 +150,8 @@ def write_run(output_dir: Path, run: PlannedRun) -> RunFiles:
         if (grade := _grade(run, key, made, outcome)) is not None:
             records.append(GradeGiven(grade=grade))
     if run.has_ended:
-        records.append(RunFinished(at=max(free.values()) + 10))
+        stop = Stop.DECIDED if run.decided else None
+        records.append(RunFinished(at=max(free.values()) + 10, stopped=run.decided, stop=stop))
     with JournalWriter(files.journal) as journal:
         journal.append(records)
     return files

@@ -33,6 +33,12 @@ SUITE_FORMAT = option(
     help="The format of its tasks (default: detected from the files).",
 )
 
+UNTIL = option(
+    "--until",
+    type=click.Choice(["decided"]),
+    help="End an experiment as soon as each variant is decided to be better, worse or equal within --margin, or what"
+    " --runs leaves can hardly decide it.",
+)
 NO_PREFLIGHT = option(
     "--no-preflight", is_flag=True, help="Do not ask the model's and the judge's endpoints one question first."
 )

@@ -19,6 +19,7 @@ from pinchbench.cli.options import (
     NO_WIRE,
     SUITE_FORMAT,
     TASKS_DIR,
+    UNTIL,
     WIRE_RETRIES,
     WITH_NOTES,
     gate_options,
@@ -34,6 +35,7 @@ SECTIONS = {
         "--tasks-dir",
         "--suite-format",
         "--runs",
+        "--until",
         "--concurrency",
         "--seed",
         "--skip-broken",
@@ -62,6 +64,7 @@ SECTIONS = {
         help="Trials at once; about 1 GB of memory each, or 0.3 GB in a gateway that takes 1 to 2 GB.")  # fmt: skip
 @option("--runs", type=click.IntRange(1, defaults.MAX_RUNS), default=1, show_default=True,
         help="Repetitions of each task.")  # fmt: skip
+@UNTIL
 @option("--timeout-multiplier", type=click.FloatRange(0, defaults.MAX_TIMEOUT_MULTIPLIER, min_open=True), default=1.0,
         show_default=True, help="Scales every task's time limit.")  # fmt: skip
 @option("--thinking", type=click.Choice(defaults.THINKING_LEVELS), help="OpenClaw's thinking level.")

@@ -7,6 +7,12 @@ import math
 import numpy as np
 
 ALPHA = 0.05
+METHOD = "test martingale of symmetric differences, mixed over sizes; interval by betting; Bonferroni over variants"
+SOURCE = (
+    "V. de la Peña, A general class of exponential inequalities for martingales and ratios, Annals of Probability 27"
+    " (1999); I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, Journal of the"
+    " Royal Statistical Society B 86 (2024)"
+)
 # Sizes of the bets: how strongly a difference is expected to be one-sided. Spread over all that occurs, because the
 # size that suits an experiment is known at its end only; each one more costs a little (the wealth is their mean).
 SIZES = np.geomspace(0.35, 6.0, 8)

@@ -12,20 +12,24 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Attempt, TrialKey
 
+LOT_BYTES = 8
+
 
 def in_order(attempts: Iterable[Attempt], *, seed: int) -> tuple[Attempt, ...]:
-    """Return a variant's attempts in the order in which they are started.
+    """Return a variant's attempts in the order in which they are started."""
+    return tuple(sorted(attempts, key=lambda attempt: place(attempt.key, seed=seed)))
+
+
+def place(key: TrialKey, *, seed: int) -> tuple[int, bool, float]:
+    """Return by what trials are sorted.
 
     Repetition after repetition, so that an early end leaves whole ones; the sanity task first. Tasks are shuffled anew
     for each repetition. The place of a trial depends on its key and the seed alone: it stays when others are done.
     """
-
-    def place(attempt: Attempt) -> tuple[int, bool, bytes]:
-        key = attempt.key
-        return key.repetition, key.task_id not in SANITY_TASKS, _lot(seed, key)
-
-    return tuple(sorted(attempts, key=place))
+    return key.repetition, key.task_id not in SANITY_TASKS, lot(key, seed=seed)
 
 
-def _lot(seed: int, key: TrialKey) -> bytes:
-    return blake2b(f"{seed} {key.task_id} {key.repetition}".encode(), digest_size=8).digest()
+def lot(key: TrialKey, *, seed: int, purpose: str = "") -> float:
+    """Return a number in 0-1, evenly distributed, that a trial draws for a purpose."""
+    text = f"{seed} {key.task_id} {key.repetition}{purpose}".encode()
+    return int.from_bytes(blake2b(text, digest_size=LOT_BYTES).digest()) / (1 << 8 * LOT_BYTES)

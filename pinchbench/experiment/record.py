@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.errors import ResultsError
+from pinchbench.experiment.evidence import ALPHA, METHOD, SOURCE
+from pinchbench.experiment.sequential import Design
+from pinchbench.results.compare.sequential_verdict import SequentialComparison  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.results.paths import RunFiles, write_json
 from pinchbench.runner.scheduling.meter import NO_LIMITS, BudgetLimits
 
@@ -30,8 +33,27 @@ class RecordedVariant(msgspec.Struct, frozen=True, kw_only=True):
     failed: str = ""
 
 
+class RecordedSequential(msgspec.Struct, frozen=True, kw_only=True):
+    """What an experiment that ends when it is decided was told, and what it has decided so far.
+
+    `margin` is the largest difference, in 0-1, that counts as equal; `alpha` is the probability, in 0-1, that identical
+    variants are told apart at all.
+    """
+
+    tasks: tuple[str, ...]
+    runs: int
+    margin: float
+    alpha: float = ALPHA
+    method: str = METHOD
+    source: str = SOURCE
+    comparisons: tuple[SequentialComparison, ...] = ()
+
+
 class RecordedExperiment(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment. The first variant is the baseline; `budget` is that of all variants together."""
+    """An experiment. The first variant is the baseline; `budget` is that of all variants together.
+
+    `sequential` is null if every trial is made.
+    """
 
     name: str
     experiment_id: str
@@ -40,6 +62,18 @@ class RecordedExperiment(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int
     budget: BudgetLimits = NO_LIMITS
     variants: tuple[RecordedVariant, ...]
+    sequential: RecordedSequential | None = None
+
+    @property
+    def design(self) -> Design | None:
+        """The design of an experiment that ends when it is decided; None if every trial is made."""
+        told = self.sequential
+        if told is None:
+            return None
+        names = tuple(variant.name for variant in self.variants)
+        return Design(
+            variants=names, tasks=told.tasks, runs=told.runs, seed=self.seed, margin=told.margin, alpha=told.alpha
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

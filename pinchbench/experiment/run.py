@@ -15,15 +15,18 @@ from anyio import create_task_group, current_time, to_thread
 
 from pinchbench.config import ResumeConfig
 from pinchbench.errors import PinchBenchError, ResultsError, RunInterruptedError
+from pinchbench.experiment.blocks import BlockCoordinator
 from pinchbench.experiment.order import in_order
 from pinchbench.experiment.record import (
     ExperimentFiles,
     RecordedExperiment,
+    RecordedSequential,
     RecordedVariant,
     read_record,
     write_record,
 )
 from pinchbench.files.folders import folder_error, make_private, refuse_planted
+from pinchbench.model import Stop
 from pinchbench.openclaw.command import model_slug
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.runner.prepare import prepare
@@ -44,12 +47,14 @@ if TYPE_CHECKING:
     from signal import Signals
 
     from pinchbench.experiment.spec import Experiment
+    from pinchbench.results.compare.sequential_verdict import SequentialComparison
     from pinchbench.results.finished_run import Result
     from pinchbench.runner.observer import Observer
     from pinchbench.runner.prepare import Prepared
 
 # The limits of a budget, which have the names of options of `resume`.
 LIMITS = tuple(limit.name for limit in fields(BudgetLimits))
+DECIDED = "The experiment is decided: no further trial is needed."
 FIRST = (
     "no new trials; the running agents of all variants are ended properly, and what has finished is graded. The next"
     " Ctrl-C kills them and ends the grading."
@@ -72,6 +77,7 @@ async def run_experiment(
     *,
     observe: Callable[[str], Observer] | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    decided: Callable[[Sequence[SequentialComparison]], None] = lambda _: None,
     handle_signals: bool = False,
 ) -> ExperimentResult:
     """Run an experiment to its result.
@@ -83,17 +89,20 @@ async def run_experiment(
         experiment: What to compare.
         observe: Returns the observer of the run of the variant with this name.
         tell: Gets sentences for the user about the experiment as a whole.
+        decided: Gets the comparisons, whenever they may have changed, of an experiment that ends when it is decided.
         handle_signals: As for `run_benchmark`.
 
     Raises:
         PinchBenchError: The suite or the output folder can not be used, or no variant could begin.
     """
     experiment, prepared = await to_thread.run_sync(prepare_all, experiment)
-    files, record = _record(experiment)
+    tasks = dict.fromkeys(trial.key.task_id for trial in prepared[experiment.variants[0].name].trials)
+    files, record = _record(experiment, tuple(tasks))
     await to_thread.run_sync(_create, files, record)
     begin = {name: partial(run_prepared, one) for name, one in prepared.items()}
-    variants = _Variants(files, record, begin, observe=observe)
-    return await variants.run(tell=tell, handle_signals=handle_signals)
+    coordinator = None if record.design is None else BlockCoordinator(record.design, {})
+    variants = _Variants(files, record, begin, observe=observe, coordinator=coordinator)
+    return await variants.run(tell=tell, decided=decided, handle_signals=handle_signals)
 
 
 async def resume_experiment(
@@ -104,6 +113,7 @@ async def resume_experiment(
     take_over: bool = False,
     observe: Callable[[str], Observer] | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    decided: Callable[[Sequence[SequentialComparison]], None] = lambda _: None,
     handle_signals: bool = False,
 ) -> ExperimentResult:
     """Go on with an experiment, whatever has ended it: with the rest of each run, and with runs that did not begin.
@@ -117,6 +127,7 @@ async def resume_experiment(
     if record.budget != NO_LIMITS:
         budget, settings = resumed_budget(record.budget, settings)
         record = msgspec.structs.replace(record, budget=budget)
+    coordinator = await to_thread.run_sync(_coordinator, files, record)
     begin: dict[str, Callable[..., Awaitable[Result]]] = {}
     for variant in record.variants:
         run = files.run(variant)
@@ -125,12 +136,12 @@ async def resume_experiment(
                 run=str(run.folder), accept_changes=accept_changes, take_over=take_over, settings=settings
             )
             begin[variant.name] = partial(resume, config)
-        else:
+        elif coordinator is None or not coordinator.is_over:
             again = await to_thread.run_sync(partial(stored_config, variant.config, settings, run))
             begin[variant.name] = partial(run_prepared, await to_thread.run_sync(prepare, again))
     await to_thread.run_sync(partial(write_record, files, record))
-    variants = _Variants(files, record, begin, observe=observe)
-    return await variants.run(tell=tell, handle_signals=handle_signals)
+    variants = _Variants(files, record, begin, observe=observe, coordinator=coordinator)
+    return await variants.run(tell=tell, decided=decided, handle_signals=handle_signals)
 
 
 def resumed_budget(budget: BudgetLimits, settings: Mapping[str, object]) -> tuple[BudgetLimits, dict[str, object]]:
@@ -143,6 +154,15 @@ def resumed_budget(budget: BudgetLimits, settings: Mapping[str, object]) -> tupl
         replace(budget, **cast("Any", {"max_hours": None, **given})),
         {name: value for name, value in settings.items() if name not in LIMITS},
     )
+
+
+def _coordinator(files: ExperimentFiles, record: RecordedExperiment) -> BlockCoordinator | None:
+    """Read from the journals what is decided so far; None if every trial is made. Blocks. Raises ResultsError."""
+    if record.design is None:
+        return None
+    journals = {variant.name: files.run(variant).journal for variant in record.variants}
+    states = {name: read_journal(journal).state for name, journal in journals.items() if journal.exists()}
+    return BlockCoordinator(record.design, states)
 
 
 def prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]]:
@@ -158,7 +178,7 @@ def prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]
     return replace(experiment, variants=variants), prepared
 
 
-def _record(experiment: Experiment) -> tuple[ExperimentFiles, RecordedExperiment]:
+def _record(experiment: Experiment, tasks: tuple[str, ...]) -> tuple[ExperimentFiles, RecordedExperiment]:
     now = datetime.now(UTC)
     tokens = set[str]()
     while len(tokens) <= len(experiment.variants):  # ids of one second that differ
@@ -181,6 +201,9 @@ def _record(experiment: Experiment) -> tuple[ExperimentFiles, RecordedExperiment
             )
             for one, run_id in zip(experiment.variants, others, strict=True)
         ),
+        sequential=None
+        if experiment.until is None
+        else RecordedSequential(tasks=tasks, runs=config.runs, margin=experiment.until.margin),
     )
     return ExperimentFiles(output_dir=config.output_dir, name=f"{experiment.name}_{own}"), record
 
@@ -216,12 +239,14 @@ class _Variants:
         begin: Mapping[str, Callable[..., Awaitable[Result]]],
         *,
         observe: Callable[[str], Observer] | None,
+        coordinator: BlockCoordinator | None,
     ) -> None:
         """`begin` holds what makes each run, or the rest of it, by the variant's name."""
         self._files = files
         self._record = record
         self._begin = begin
         self._observe = observe
+        self._coordinator = coordinator
         self._slots = SharedSlots(
             Rotation(begin, slots=record.concurrency, seed=record.seed),
             SharedBudget(record.budget, began=current_time()) if record.budget != NO_LIMITS else None,
@@ -231,9 +256,19 @@ class _Variants:
         self._results: dict[str, Result] = {}
         self._failed: dict[str, str] = {}
 
-    async def run(self, *, tell: Callable[[str], None], handle_signals: bool) -> ExperimentResult:
+    async def run(
+        self,
+        *,
+        tell: Callable[[str], None],
+        decided: Callable[[Sequence[SequentialComparison]], None],
+        handle_signals: bool,
+    ) -> ExperimentResult:
         """Run all of them to their results."""
-        files = self._files
+        files, coordinator = self._files, self._coordinator
+        if coordinator is not None:
+            self._follow(coordinator, decided)
+            if coordinator.is_over:
+                tell(DECIDED)
         self._interrupt.last_words = f"`pinchbench-async resume {files.folder}` goes on with the rest."
         if self._slots.budget is not None:
             await to_thread.run_sync(_count_spent, files, self._record, self._slots.budget, current_time())
@@ -242,20 +277,35 @@ class _Variants:
                 root.start_soon(self._interrupt.listen, tell, self._forward)
             async with create_task_group() as group:
                 for variant in self._record.variants:
-                    group.start_soon(self._run, variant)
+                    if variant.name in self._begin:
+                        group.start_soon(self._run, variant)
             self._interrupt.close()
-        await to_thread.run_sync(partial(write_record, files, self._record, self._failed))
+        record = self._record
+        if record.sequential is not None and coordinator is not None:
+            told = msgspec.structs.replace(record.sequential, comparisons=coordinator.comparisons)
+            record = msgspec.structs.replace(record, sequential=told)
+        await to_thread.run_sync(partial(write_record, files, record, self._failed))
         if not self._results and self._interrupt.signal is not None:
             raise RunInterruptedError(self._interrupt.signal)
         if not self._results:
             raise ResultsError(f"No variant could be run. {' '.join(_sentences(self._failed))}")
         return ExperimentResult(
             files=files,
-            record=self._record,
+            record=record,
             results=self._results,
             failed=self._failed,
             interrupted=self._interrupt.signal_name,
         )
+
+    def _follow(self, coordinator: BlockCoordinator, decided: Callable[[Sequence[SequentialComparison]], None]) -> None:
+        """Tell the comparisons now and whenever they may have changed, and what may be started then."""
+
+        def changed(comparisons: Sequence[SequentialComparison]) -> None:
+            decided(comparisons)
+            self._slots.admitted()
+
+        coordinator.on_change(changed)
+        decided(coordinator.comparisons)
 
     def _forward(self, number: Signals) -> None:
         """Pass a signal on to the runs; each one acts on it as if it were alone."""
@@ -270,6 +320,7 @@ class _Variants:
             slots=self._slots,
             interrupt=self._interrupts[name],
             arrange=partial(in_order, seed=self._record.seed),
+            coordinator=None if self._coordinator is None else self._coordinator.of(name),
         )
         observer = self._observe(name) if self._observe is not None else None
         try:
@@ -280,6 +331,9 @@ class _Variants:
             self._failed[name] = " ".join(dict.fromkeys(map(str, _leaves(errors))))
         finally:
             self._slots.leave(name)
+            if self._coordinator is not None and self._interrupt.signal is None:
+                stop = self._results[name].stop if name in self._results else None
+                self._coordinator.leave(name, by_budget=stop is Stop.BUDGET)
 
 
 def _leaves(group: BaseExceptionGroup[PinchBenchError]) -> Sequence[PinchBenchError]:

@@ -8,30 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.evidence import ALPHA, SequentialEvidence
+from pinchbench.experiment.order import lot, place
 from pinchbench.model import TrialKey
+from pinchbench.results.compare.sequential_verdict import SequentialComparison, SequentialVerdict
+from pinchbench.runner.scheduling.queue import Admission
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SELDOM = 0.5  # the share of the tasks without a difference so far that are repeated
 HOPELESS = 0.05  # the chance of a decision below which a comparison ends
-
-
-class SequentialVerdict(StrEnum):
-    """What is decided of a variant against the baseline."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    EQUAL = "equal"
-    UNDECIDABLE = "undecidable"
-    STOPPED = "stopped"
-    OPEN = "open"
+MADE = "made"  # the lot that decides which of the tasks without a difference are repeated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +34,7 @@ class Design:
         tasks: task ids.
         runs: the most repetitions of a task.
         seed: decides the order of blocks.
-        margin: half the width, in 0-1, of what counts as equal; None if nothing does.
+        margin: the largest difference, in 0-1, that counts as equal.
         alpha: the probability, in 0-1, that identical variants are told apart at all.
     """
 
@@ -51,26 +42,13 @@ class Design:
     tasks: tuple[str, ...]
     runs: int
     seed: int
-    margin: float | None = None
+    margin: float = DEFAULT_MARGIN
     alpha: float = ALPHA
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SequentialComparison:
-    """A variant against the baseline: the verdict, and what it rests on.
-
-    `mean`, `low` and `high` are differences in -1 to 1 over the tasks of the experiment, positive where the variant is
-    better; `low` and `high` hold at any time, for all comparisons together. `e_value` decides from `decided_at` on.
-    """
-
-    variant: str
-    verdict: SequentialVerdict
-    blocks: int
-    mean: float | None
-    low: float
-    high: float
-    e_value: float
-    decided_at: float
+    @property
+    def keys(self) -> tuple[TrialKey, ...]:
+        """Every trial that a variant may make."""
+        return tuple(TrialKey(task_id=task, repetition=run) for run in range(1, self.runs + 1) for task in self.tasks)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,15 +66,16 @@ class Sequential:
     def __init__(self, design: Design) -> None:
         """Plan the first repetition, in which every task is made once."""
         self._design = design
-        self._source = np.random.default_rng(design.seed)
         baseline, *others = design.variants
         self._baseline = baseline
         self._evidence = {name: SequentialEvidence(comparisons=len(others), alpha=design.alpha) for name in others}
         self._verdicts = dict.fromkeys(others, SequentialVerdict.OPEN)
         self._scores: dict[tuple[str, TrialKey], float | None] = {}
+        self._absent: dict[str, SequentialVerdict] = {}  # what it is of variants whose runs have ended
         self._differed: set[str] = set()
         self._repetition = 0
         self._blocks: list[Block] = []
+        self._planned: set[TrialKey] = set()
         self._counted = 0
         self._plan()
 
@@ -119,16 +98,25 @@ class Sequential:
         """Return whether a variant has to make further blocks."""
         return not self.is_over if variant == self._baseline else self._verdicts[variant] is SequentialVerdict.OPEN
 
+    def admits(self, variant: str, key: TrialKey) -> Admission:
+        """Return whether a variant makes a trial: later, if that depends on scores that are not known yet."""
+        if not self.is_compared(variant):
+            return Admission.NEVER
+        if key.repetition > self._repetition:
+            return Admission.LATER
+        return Admission.NOW if key in self._planned else Admission.NEVER
+
     def settle(self, variant: str, key: TrialKey, score: float | None) -> None:
         """Take the score of a trial, in 0-1; None if it has none and will get none: its block is excluded."""
         self._scores[variant, key] = score
         self._advance()
 
-    def leave(self, variant: str) -> None:
-        """Go on without a variant whose run has ended early; without the baseline, every comparison ends."""
-        for name in self._open if variant == self._baseline else [variant]:
-            if self._verdicts[name] is SequentialVerdict.OPEN:
-                self._verdicts[name] = SequentialVerdict.STOPPED
+    def leave(self, variant: str, *, by_budget: bool = False) -> None:
+        """Take note that the run of a variant has ended: blocks for which it has no score yet will get none.
+
+        Without a score of the baseline, every comparison ends.
+        """
+        self._absent[variant] = SequentialVerdict.BUDGET if by_budget else SequentialVerdict.STOPPED
         self._advance()
 
     @property
@@ -140,16 +128,25 @@ class Sequential:
         while not self.is_over:
             if self._counted < len(self._blocks):
                 block = self._blocks[self._counted]
-                if any((name, block.key) not in self._scores for name in (self._baseline, *self._open)):
+                missing = [one for one in (self._baseline, *self._open) if (one, block.key) not in self._scores]
+                if not missing:
+                    self._count(block)
+                    self._counted += 1
+                elif not self._end_absent(missing):
                     return
-                self._count(block)
-                self._counted += 1
             elif self._repetition == self._design.runs:
                 self._end_open(SequentialVerdict.UNDECIDABLE)
             else:
                 self._give_up()
                 if not self.is_over:
                     self._plan()
+
+    def _end_absent(self, missing: Sequence[str]) -> bool:
+        """End the comparisons whose next block will not be complete; return whether there is one."""
+        absent = [name for name in missing if name in self._absent]
+        for name in self._open if self._baseline in absent else absent:
+            self._verdicts[name] = self._absent[self._baseline if self._baseline in absent else name]
+        return bool(absent)
 
     def _count(self, block: Block) -> None:
         before = self._scores[self._baseline, block.key]
@@ -168,10 +165,9 @@ class Sequential:
             return SequentialVerdict.BETTER
         if evidence.is_worse:
             return SequentialVerdict.WORSE
-        margin = self._design.margin
-        if margin is not None and self._repetition > 1:
+        if self._repetition > 1:
             low, high = evidence.interval()
-            if -margin <= low and high <= margin:
+            if -self._design.margin <= low and high <= self._design.margin:
                 return SequentialVerdict.EQUAL
         return SequentialVerdict.OPEN
 
@@ -185,12 +181,9 @@ class Sequential:
 
     def _can_be_equal(self, evidence: SequentialEvidence, left: int) -> bool:
         """Return whether the interval may come to lie within the margin: if it narrows with the root of the blocks."""
-        margin, mean = self._design.margin, evidence.mean
-        if margin is None or mean is None:
-            return False
         low, high = evidence.interval()
         half = (high - low) / 2 * math.sqrt(evidence.blocks / (evidence.blocks + left))
-        return half <= margin
+        return half <= self._design.margin
 
     def _end_open(self, verdict: SequentialVerdict) -> None:
         for name in self._open:
@@ -202,23 +195,19 @@ class Sequential:
         Tasks in which the variants agree tell little, but what they do must not be missed: each has the same chance.
         With the weights, every repetition estimates the mean over all tasks.
         """
-        tasks = self._design.tasks
-        agreed = [task for task in tasks if self._repetition and task not in self._differed]
+        tasks, seed = self._design.tasks, self._design.seed
+        self._repetition += 1
+        keys = [TrialKey(task_id=task, repetition=self._repetition) for task in tasks]
+        agreed = [key for key in keys if self._repetition > 1 and key.task_id not in self._differed]
         made = math.ceil(SELDOM * len(agreed))
-        drawn = {agreed[place] for place in self._source.permutation(len(agreed))[:made]}
-        chosen = [task for task in tasks if task not in agreed or task in drawn]
+        drawn = set(sorted(agreed, key=lambda key: lot(key, seed=seed, purpose=MADE))[:made])
+        chosen = [key for key in keys if key not in agreed or key in drawn]
         share = len(chosen) / len(tasks)
         seldom = share * len(agreed) / made if made else share
-        self._repetition += 1
-        for place in self._source.permutation(len(chosen)):
-            task = chosen[place]
-            self._blocks.append(
-                Block(
-                    key=TrialKey(task_id=task, repetition=self._repetition),
-                    weight=seldom if task in drawn else share,
-                    bound=max(seldom, share),
-                )
-            )
+        self._planned.update(chosen)
+        for key in sorted(chosen, key=lambda key: place(key, seed=seed)):
+            weight = seldom if key in drawn else share
+            self._blocks.append(Block(key=key, weight=weight, bound=max(seldom, share)))
 
     def _comparison(self, name: str) -> SequentialComparison:
         evidence = self._evidence[name]

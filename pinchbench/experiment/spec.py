@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from pinchbench.config import JudgeConfig, RunConfig
-from pinchbench.defaults import Isolation, Network, Sandbox
+from pinchbench.defaults import DEFAULT_MARGIN, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.settings import SETTINGS, Kind, Scope
 from pinchbench.runner.additions import WHOLE
@@ -27,7 +27,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")  # of an experiment or a v
 NAME_RULE = "1 to 60 letters, digits, dots, dashes and underscores, beginning with a letter or digit"
 FEWEST_VARIANTS = 2
 MOST_VARIANTS = 20
-OWN_KEYS = ("name", "variants", "baseline", "budget")
+OWN_KEYS = ("name", "variants", "baseline", "budget", "until", "margin")
+DECIDED = "decided"
 BUDGET = MappingProxyType({field.name.replace("_", "-"): field.name for field in fields(BudgetLimits)})
 DEFAULT_SEED = 1  # an order that is shuffled the same way each time
 ENUMS: Mapping[str, type[Isolation | Sandbox | Network]] = {
@@ -47,6 +48,13 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UntilDecided:
+    """An experiment ends when it is decided; differences of up to `margin`, in 0-1, count as equal."""
+
+    margin: float = DEFAULT_MARGIN
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:
     """What to compare.
 
@@ -55,12 +63,14 @@ class Experiment:
         variants: 2 to 20, the baseline first.
         seed: decides the order of trials.
         budget: what all variants may use together.
+        until: when it ends; None if every trial is made.
     """
 
     name: str
     variants: tuple[Variant, ...]
     seed: int
     budget: BudgetLimits = NO_LIMITS
+    until: UntilDecided | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +96,7 @@ def read_experiment(path: Path) -> Experiment:
     return _Reader(path).read(text)
 
 
-def of_models(models: tuple[str, ...], config: RunConfig) -> Experiment:
+def of_models(models: tuple[str, ...], config: RunConfig, *, until: UntilDecided | None = None) -> Experiment:
     """Return the experiment that compares models, and nothing else. Raises ConfigError."""
     if repeated := sorted({one for one in models if models.count(one) > 1}):
         raise ConfigError(f"--model {repeated[0]} is given twice; an experiment compares different models.")
@@ -96,7 +106,7 @@ def of_models(models: tuple[str, ...], config: RunConfig) -> Experiment:
         Variant(name=name, config=replace(config, model=model, seed=seed), differs={"model": model})
         for name, model in zip(names, models, strict=True)
     )
-    return Experiment(name="models", variants=variants, seed=seed)
+    return Experiment(name="models", variants=variants, seed=seed, until=until)
 
 
 class _Reader:
@@ -119,9 +129,11 @@ class _Reader:
         variants = self._variants(root, shared, judge)
         variants = self._baseline_first(root.fields.get("baseline"), variants)
         budget = self._budget(root.fields.get("budget"), variants)
+        until = self._until(root.fields.get("until"), root.fields.get("margin"))
         if self._problems:
             raise ExperimentError(self._path, sorted(self._problems))
-        return Experiment(name=name, variants=variants, seed=variants[0].config.seed or 0, budget=budget)
+        seed = variants[0].config.seed or 0
+        return Experiment(name=name, variants=variants, seed=seed, budget=budget, until=until)
 
     def _problem(self, node: YamlNode, reason: str) -> None:
         self._problems.append((node.line, reason))
@@ -215,6 +227,19 @@ class _Reader:
                 " `price-out`, or use `max-tokens`",
             )
         return BudgetLimits(**cast("Any", found))
+
+    def _until(self, until: YamlNode | None, margin: YamlNode | None) -> UntilDecided | None:
+        if until is not None and until.text != DECIDED:
+            self._problem(until, f"`until` is `{DECIDED}`, or is left out to make every trial")
+        if margin is None:
+            return None if until is None else UntilDecided()
+        size = _number(margin)
+        if until is None:
+            self._problem(margin, f"`margin` needs `until: {DECIDED}`")
+        if size is not None and 0 <= size <= 1:
+            return UntilDecided(margin=size)
+        self._problem(margin, "`margin` takes a number from 0 to 1")
+        return None
 
     def _section(self, fields: Mapping[str, YamlNode], *, is_top: bool) -> _Section:
         known = [

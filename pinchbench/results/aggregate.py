@@ -68,6 +68,7 @@ def aggregate(
     timestamp: float,
     plan: Sequence[TrialKey],
     outcomes: Sequence[Outcome],
+    not_needed: int = 0,
     suite: str | None = None,
     suite_format: SuiteFormat | None = None,
     score_rule: str = "",
@@ -86,6 +87,8 @@ def aggregate(
     caused_by_agent: frozenset[TrialKey] = NO_TRIALS,
 ) -> Aggregate:
     """Build the aggregate of a run.
+
+    `not_needed` trials were planned too, but the experiment of the run was decided without them.
 
     `plan` determines the order of tasks and categories, regardless of what finished first. `tasks` has one entry per
     task, with the six keys of PinchBench's own runner; for several repetitions it holds the workspace of the first, the
@@ -139,6 +142,7 @@ def aggregate(
         changes=tuple(changes),
         run=run,
         journal=journal,
+        not_needed=not_needed or UNSET,
         counts=counts(plan, outcomes),
         usage=usage,
         cost_known=_cost_known(usage) if says_known else UNSET,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinchbench.model import Ungraded
+from pinchbench.model import Stop, Ungraded
 from pinchbench.results.paths import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pinchbench.model import Stop
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -46,7 +44,8 @@ class PastRun:
     """The contents of a run's files, whether it has ended, was killed, or is still in progress.
 
     Attributes:
-        facts: those that hold now, after every resumption.
+        facts: those that hold now, after every resumption. If its experiment was decided before all trials were made,
+            the others are not in the plan.
         outcomes: the attempt that counts of each planned trial, as `grades` are the grades that count; `attempts` holds
             all.
         end: how its last runner ended it; None if that runner died or is still working, or if there was nothing left to
@@ -108,12 +107,14 @@ def read_run(files: RunFiles) -> PastRun:
     journal = read_journal(files.journal, created_at=first.created_at)
     state = journal.state
     facts = as_resumed(first, state.resumed)
-    plan = facts.keys
+    plan = state.needed(facts.keys)
+    not_needed = len(facts.plan) - len(plan)
+    facts = msgspec.structs.replace(facts, plan=[(key.task_id, key.repetition) for key in plan])
     planned = set(plan)
     outcomes = tuple(outcome for outcome in state.outcomes if outcome.key in planned)
     unfinished = state.unfinished(plan)
     # a signal or limit that arrived when everything was done did not end the run
-    end = state.finished if unfinished else None
+    end = state.finished if unfinished or state.is_decided else None
     attempts = {key: trial for key, trial in state.trials.items() if trial.outcomes}
     grades = state.grades
     caused = possibly_caused_by_agent(attempts) & planned
@@ -123,6 +124,7 @@ def read_run(files: RunFiles) -> PastRun:
         run_id=facts.run_id,
         timestamp=state.finished.at if state.finished is not None else facts.created_at,
         plan=plan,
+        not_needed=not_needed,
         outcomes=outcomes,
         suite=suite if isinstance(suite, str) else None,
         suite_format=facts.suite_format,
@@ -185,8 +187,11 @@ class Result:
     def complete(self) -> bool:
         """Whether every planned trial ended in a way that says something about the model, and has its grade.
 
-        Grades that are missing only because no judge was asked for are no fault of the run.
+        Grades that are missing only because no judge was asked for are no fault of the run. A run whose experiment is
+        decided without the trials that failed needs them no more.
         """
+        if self.stop is Stop.DECIDED:
+            return not self.unfinished
         ended = len(self.outcomes) == self.planned and all(one.reason.is_valid for one in self.outcomes)
         return ended and not self.unfinished and all(self._is_graded(one.key) for one in self.outcomes)
 

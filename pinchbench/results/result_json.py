@@ -323,6 +323,10 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     interrupted: Annotated[str | None, Meta(description="the signal that ended the run early")] = None
     stopped: Annotated[str, Meta(description="why the run ended itself early, in words")] = ""
     stop: Annotated[Stop | None, Meta(description="of which kind that was")] = None
+    not_needed: Annotated[
+        int | UnsetType,
+        Meta(description="trials without which the run's experiment was decided; not in `counts`. Missing for none"),
+    ] = UNSET
     limits: Limits = Limits()
     sessions: Annotated[
         tuple[tuple[float, float], ...], Meta(description="start and end of each, seconds since the epoch (UTC)")

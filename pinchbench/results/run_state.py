@@ -19,6 +19,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from pinchbench.events import GradedBefore
+from pinchbench.model import Reason, Stop
 from pinchbench.results.journal.records import (
     GradeGiven,
     RegradeStarted,
@@ -73,6 +74,11 @@ class TrialState:
     def is_done(self) -> bool:
         """Whether an attempt is final and no retry was promised: the trial needs no further attempt."""
         return not self.retries and any(one.reason.is_final for one in self.outcomes)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether an attempt has ended by itself, or could not be made."""
+        return any(one.reason is not Reason.INTERRUPTED for one in self.outcomes)
 
     def after(self, outcome: Outcome, *, retried: bool) -> TrialState:
         """Return the state after an attempt has ended; `retried`: another one is to follow."""
@@ -193,6 +199,15 @@ class RunState:
             self._has_runner = False
 
     @property
+    def is_decided(self) -> bool:
+        """Whether the experiment of the run was decided when it ended: it needs no trial that was not made."""
+        return self.finished is not None and self.finished.stop is Stop.DECIDED
+
+    def needed(self, plan: Iterable[TrialKey]) -> tuple[TrialKey, ...]:
+        """Return the trials of a plan that are needed: all, or those that ended before the run was decided."""
+        return tuple(key for key in plan if not self.is_decided or self.trials.get(key, NEW_TRIAL).has_ended)
+
+    @property
     def gone(self) -> frozenset[str]:
         """The tasks that were no longer in the suite when the run was resumed, which the user accepted."""
         return frozenset(task_id for record in self.resumed for task_id in record.gone)
@@ -224,8 +239,8 @@ class RunState:
         return self.trials.get(key, NEW_TRIAL).next_attempt
 
     def is_done(self, key: TrialKey) -> bool:
-        """Whether a trial needs no further attempt."""
-        return self.trials.get(key, NEW_TRIAL).is_done
+        """Whether a trial needs no further attempt, be it that the whole run needs none."""
+        return self.is_decided or self.trials.get(key, NEW_TRIAL).is_done
 
     def is_graded(self, outcome: Outcome) -> bool:
         """Whether an attempt needs no further grading."""
@@ -234,8 +249,8 @@ class RunState:
     def unfinished(self, plan: Iterable[TrialKey]) -> int:
         """Return how many trials of a plan `resume` would run or grade."""
         gone = self.gone
-        trials = [self.trials.get(key, NEW_TRIAL) for key in plan if key.task_id not in gone]
-        return sum(not (trial.is_done and self._needs_no_grade(trial.counting)) for trial in trials)
+        keys = [key for key in self.needed(plan) if key.task_id not in gone]
+        return sum(not (self.is_done(key) and self._needs_no_grade(self.trials[key].counting)) for key in keys)
 
     def _needs_no_grade(self, outcome: Outcome) -> bool:
         return not outcome.reason.is_valid or self.is_graded(outcome)

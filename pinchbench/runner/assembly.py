@@ -14,7 +14,7 @@ from anyio import create_memory_object_stream, current_time
 
 from pinchbench.events import RunBegan, TrialAhead
 from pinchbench.grading.grader import GradeJob, Grader
-from pinchbench.model import Usage
+from pinchbench.model import Stop, Usage
 from pinchbench.results.journal.records import Record, RunFinished, TrialFinished
 from pinchbench.runner.control import RunControl
 from pinchbench.runner.graders import grade_trials, worker_count
@@ -81,7 +81,14 @@ class RunParts:
     async def write(self) -> None:
         """Write records until every sender has closed; the only writer of the journal."""
         context = self.context
-        await write(self.to_write, self.folders.journal, redactor=context.redactor, emit=context.observer.emit)
+        coordinator = context.coordinator
+        await write(
+            self.to_write,
+            self.folders.journal,
+            redactor=context.redactor,
+            emit=context.observer.emit,
+            follow=coordinator.follow if coordinator is not None else None,
+        )
 
     async def grade(
         self, to_grade: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
@@ -91,20 +98,21 @@ class RunParts:
 
     def record_start(self) -> None:
         """Record that the run begins, and the attempts that will not be made."""
+        prepared, coordinator = self.context.prepared, self.context.coordinator
+        if coordinator is not None:
+            coordinator.begins({trial.key for trial in prepared.trials})
         self.records.send_nowait(self.ready.first)
-        for attempt, sentence in self.context.prepared.unmet:
+        for attempt, sentence in prepared.unmet:
             outcome = outcome_not_begun(attempt, sentence, at=time.time())
             self.records.send_nowait(TrialFinished(outcome=outcome))
 
     def record_end(self) -> None:
         """Record how the run ends; the last record."""
+        stopped, stop = self.dispatcher.stopped, self.dispatcher.stop
+        if (coordinator := self.context.coordinator) is not None and coordinator.reason:
+            stopped, stop = coordinator.reason, Stop.DECIDED
         self.records.send_nowait(
-            RunFinished(
-                at=time.time(),
-                interrupted=self.context.interrupt.signal_name,
-                stopped=self.dispatcher.stopped,
-                stop=self.dispatcher.stop,
-            )
+            RunFinished(at=time.time(), interrupted=self.context.interrupt.signal_name, stopped=stopped, stop=stop)
         )
 
     def queue_ungraded(self) -> None:
@@ -191,6 +199,7 @@ def _dispatcher(prepared: Prepared, share: Share | None) -> Dispatcher:
             delay_s=config.retry_delay_s,
             jitter=jitter,
             used=prepared.retried,
+            admissions=None if share is None else share.coordinator,
         ),
         throttle=rate_limit() if share is None else share.slots.rate_limit(provider_of(config), rate_limit),
         breaker=CircuitBreaker(

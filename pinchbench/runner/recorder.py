@@ -30,8 +30,9 @@ async def write(
     *,
     redactor: Redactor,
     emit: Callable[[Event], None],
+    follow: Callable[[Record], None] | None = None,
 ) -> None:
-    """Write the records of a run, without keys; outcomes and grades are shown once they are on the disk.
+    """Write the records of a run, without keys; once they are on the disk, `follow` gets them and events are emitted.
 
     Outlives every cancellation: it ends when all senders have closed. Owns the stream. Raises ResultsError when the
     journal can't be written.
@@ -41,6 +42,8 @@ async def write(
         journal.append([redactor.record(record) for record in group])
 
     def written(record: Record) -> None:
+        if follow is not None:
+            follow(record)
         if isinstance(record, TrialFinished):
             emit(TrialEnded(outcome=record.outcome, retried=record.retried))
         elif isinstance(record, PaceSet):

@@ -64,7 +64,9 @@ async def resume(
     # the lock comes first: what is read from here on stays as it is
     writer = partial(JournalWriter, files.journal, go_on=True, takes_over=config.take_over)
     with await to_thread.run_sync(writer) as journal:
-        prepared, resumption = await to_thread.run_sync(_prepare, config, files, journal)
+        coordinator = share.coordinator if share is not None else None
+        is_needed = coordinator is not None and not coordinator.is_closed
+        prepared, resumption = await to_thread.run_sync(partial(_prepare, config, files, journal, is_needed=is_needed))
         if not (prepared.attempts or prepared.ungraded or prepared.unmet):
             run_observer = RunObserver(observer, Redactor())
             async with create_task_group() as root:
@@ -94,8 +96,13 @@ def _state(files: RunFiles) -> RunState:
     return read_journal(files.journal).state if files.journal.exists() else RunState()
 
 
-def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tuple[Prepared, Resumption]:
+def _prepare(
+    config: ResumeConfig, files: RunFiles, writer: JournalWriter, *, is_needed: bool = False
+) -> tuple[Prepared, Resumption]:
+    """Read what is left of a run; `is_needed`: further trials are, even if its experiment was decided before."""
     state = _state(files)
+    if is_needed:
+        state.finished = None
     facts = as_resumed(read_facts(files.provenance), state.resumed)
     run = stored_config(facts.config, {**FOR_A_SESSION, **config.settings}, files)
     loaded = load_suite(
@@ -118,7 +125,7 @@ def _prepare(config: ResumeConfig, files: RunFiles, writer: JournalWriter) -> tu
     refuse_altered(files, {(outcome.key, outcome.attempt) for outcome in left.ungraded})
     trials = {
         key: trial_of(key, tasks[key.task_id], timeout_multiplier=run.timeout_multiplier)
-        for key in facts.keys
+        for key in state.needed(facts.keys)
         if key.task_id in tasks
     }
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.runner.prepare import Prepared, Resumption
     from pinchbench.runner.run_folders import RunFolders
-    from pinchbench.runner.sharing import Share
+    from pinchbench.runner.sharing import RunCoordinator, Share
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +46,11 @@ class RunContext:
     observer: RunObserver
     redactor: Redactor
     share: Share | None = None
+
+    @property
+    def coordinator(self) -> RunCoordinator | None:
+        """What decides which of its trials are made; None if all are."""
+        return self.share.coordinator if self.share is not None else None
 
     def open_folders(self) -> AbstractAsyncContextManager[RunFolders]:
         """Return a context that owns the run's folders; see `open_run_folders`."""

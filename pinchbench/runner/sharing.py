@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from anyio import Lock, current_time
 
 from pinchbench.model import Attempt
+from pinchbench.runner.scheduling.queue import Admissions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
+    from pinchbench.model import TrialKey
+    from pinchbench.results.journal.records import Record
     from pinchbench.runner.scheduling.rate_limit import RateLimit
     from pinchbench.runner.scheduling.rotation import Rotation
     from pinchbench.runner.scheduling.shared_budget import SharedBudget
@@ -69,10 +72,29 @@ class SharedSlots:
         for heed in tuple(self._heeds.values()):
             heed()
 
+    def admitted(self) -> None:
+        """Let all runs look again at what they may start."""
+        self.rotation.able()
+        self.wake()
+
     def wake(self) -> None:
         """Let the workers of all runs ask again."""
         for wake in tuple(self._wakes.values()):
             wake()
+
+
+class RunCoordinator(Admissions, Protocol):
+    """Decides, from what several runs record, which trials one of them makes."""
+
+    def begins(self, keys: Collection[TrialKey]) -> None:
+        """Take note that the run begins, and can make these trials."""
+
+    def follow(self, record: Record) -> None:
+        """Take a record of the run that is in its journal."""
+
+    @property
+    def reason(self) -> str:
+        """Why the run needs no further trial; empty while it does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +107,7 @@ class Share:
         slots: the slots.
         interrupt: what it is asked to do.
         arrange: puts its attempts into the order that all of them have.
+        coordinator: decides which of its trials are made; None if all are.
     """
 
     run: str
@@ -92,6 +115,7 @@ class Share:
     slots: SharedSlots
     interrupt: Interrupt
     arrange: Callable[[Sequence[Attempt]], tuple[Attempt, ...]]
+    coordinator: RunCoordinator | None = None
 
     def is_turn(self) -> bool:
         """Return whether the run may start a trial now."""

@@ -22,12 +22,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.calibration import SHAPES
-from pinchbench.experiment.sequential import Design, Sequential, SequentialVerdict
+from pinchbench.experiment.sequential import Design, Sequential
+from pinchbench.results.compare.sequential_verdict import SequentialVerdict
 from pinchbench.results.statistics import student_t
 
 if TYPE_CHECKING:
     from bench.calibration import Shape, Table
-    from pinchbench.experiment.sequential import SequentialComparison
+    from pinchbench.results.compare.sequential_verdict import SequentialComparison
 
 TASKS, RUNS = 43, 6
 WORSE = (0.0, 0.05, 0.1, 0.2)

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from anyio import create_task_group, fail_after, to_thread
 
 from command_line import Completed, call, clean_environment
-from fakes import MODEL, fake_openclaw
+from fakes import MODEL, fake_openclaw, open_gate, with_models
 from pinchbench.experiment.record import EXPERIMENT_JSON, EXPERIMENT_PAGE
+from pinchbench.experiment.sequential import Design, Sequential
+from pinchbench.experiment.spec import DEFAULT_SEED
 from pinchbench.model import Outcome, Reason, TrialKey, Usage
+from pinchbench.results.compare.sequential_verdict import SequentialVerdict
 from pinchbench.results.journal.records import TrialFinished, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fakes import Gate
+    from pinchbench.results.compare.sequential_verdict import SequentialComparison
 
 TASK = """\
 ---
@@ -25,18 +43,25 @@ timeout_seconds: 30
 
 ```python
 def grade(transcript, workspace_path):
-    return {{"done": 1.0}}
+    return {{"done": 0.0 if "'bad'" in str(transcript) else 1.0}}
 ```
 """
 
 
-def written(folder: Path, *, tasks: int = 2, last: str = "") -> Path:
-    """Write a suite, a fake OpenClaw and an experiment of two variants."""
-    program = fake_openclaw(folder)
+def written(
+    folder: Path,
+    *,
+    tasks: int = 2,
+    prompt: str = "Write out.txt.",
+    variants: str = "  low: {thinking: low}\n  high: {thinking: high}\n",
+    last: str = "",
+) -> Path:
+    """Write a suite, a fake OpenClaw and an experiment of two variants; the model `mock/bad` scores 0, others 1."""
+    program = with_models(fake_openclaw(folder), "mock/bad")
     suite = folder / "tasks"
     suite.mkdir(parents=True, exist_ok=True)
     for number in range(tasks):
-        text = TASK.format(task_id=f"task_{number}", prompt="Write out.txt.")
+        text = TASK.format(task_id=f"task_{number}", prompt=prompt)
         (suite / f"task_{number}.md").write_text(text, encoding="utf-8")
     path = folder / "levels.yaml"
     path.write_text(
@@ -53,9 +78,7 @@ no-preflight: true
 infra-retries: 0
 concurrency: 2
 variants:
-  low: {{thinking: low}}
-  high: {{thinking: high}}
-{last}""",
+{variants}{last}""",
         encoding="utf-8",
     )
     return path
@@ -166,3 +189,99 @@ def test_several_models_are_an_experiment(tmp_path: Path) -> None:
         "demo-oracle: 1 trial, model demo/oracle; time unknown, cost unknown",
         "demo-null: 1 trial, model demo/null; time unknown, cost unknown",
     ]
+
+
+GOOD_AND_BAD = f"  good: {{model: {MODEL}}}\n  bad: {{model: mock/bad}}\n"
+
+
+def test_an_experiment_ends_when_it_is_decided_and_tells_the_verdict(tmp_path: Path) -> None:
+    path = written(tmp_path, tasks=4, variants=GOOD_AND_BAD, last="runs: 5\nuntil: decided\n")
+    done = pinchbench("experiment", path, cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "bad: Decided: worse than good. The difference is −1.000 (−1.000 to " in done.stderr
+    assert "Trials are left" not in done.stderr
+    again = pinchbench("resume", done.stdout.strip(), "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    [compared] = json.loads(again.stdout)["sequential"]["comparisons"]
+    assert (compared["variant"], compared["verdict"]) == ("bad", "worse")
+    assert compared["blocks"] < 20
+
+
+def test_a_margin_makes_variants_equal(tmp_path: Path) -> None:
+    path = written(tmp_path, tasks=4, last="runs: 5\n")
+    done = pinchbench("experiment", path, "--until", "decided", "--margin", "0.5", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "high: Decided: equal to low within the margin." in done.stderr
+
+
+def test_options_of_experiments_that_end_when_decided_are_refused_elsewhere(tmp_path: Path) -> None:
+    one = pinchbench("--model", "demo/null", "--until", "decided", cwd=tmp_path)
+    assert one.returncode == 2
+    assert "--until is for experiments" in one.stderr
+    fixed = pinchbench("experiment", written(tmp_path), "--margin", "0.1", cwd=tmp_path)
+    assert fixed.returncode == 2
+    assert "add --until decided" in fixed.stderr
+
+
+@contextmanager
+def started(*args: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+    argv = [sys.executable, "-m", "pinchbench", *args, "--json"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=cwd, env=clean_environment(cwd)) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def let_go(gate: Gate, turns: int) -> None:
+    for _ in range(turns):
+        await (await gate.next()).let_go()
+
+
+@pytest.mark.anyio
+async def test_ctrl_c_at_a_barrier_and_a_kill_later_change_nothing_in_what_is_decided(tmp_path: Path) -> None:
+    async with open_gate() as gate:
+        path = written(
+            tmp_path,
+            prompt=f"scenario: gate {gate.port}",
+            variants=GOOD_AND_BAD,
+            last="runs: 6\nuntil: decided\n",
+        )
+        with fail_after(120):
+            with started("experiment", str(path), cwd=tmp_path) as process:
+                await let_go(gate, 3)
+                last = await gate.next()  # all others wait for this trial
+                process.send_signal(signal.SIGINT)
+                await last.gone()
+                assert await to_thread.run_sync(process.wait) == 130
+                assert process.stdout is not None
+                [folder] = [one.parent for one in (tmp_path / "out").glob(f"*/{EXPERIMENT_JSON}")]
+                [compared] = json.loads(process.stdout.read())["sequential"]["comparisons"]
+                assert (compared["verdict"], compared["blocks"]) == ("open", 1)
+            with started("resume", str(folder), cwd=tmp_path) as process:
+                await let_go(gate, 2)
+                guests = [await gate.next(), await gate.next()]
+                process.kill()
+                for guest in guests:
+                    await guest.gone()
+            with started("resume", str(folder), cwd=tmp_path) as process:
+                async with create_task_group() as group:
+                    group.start_soon(let_go, gate, 100)
+                    assert await to_thread.run_sync(process.wait) == 0
+                    group.cancel_scope.cancel()
+                assert process.stdout is not None
+                told = json.loads(process.stdout.read())["sequential"]["comparisons"]
+    assert told == list(msgspec.to_builtins(uninterrupted()))
+
+
+def uninterrupted() -> tuple[SequentialComparison, ...]:
+    """Return what two tasks and six repetitions come to if all is made in one session."""
+    design = Design(variants=("good", "bad"), tasks=("task_0", "task_1"), runs=6, seed=DEFAULT_SEED)
+    sequential = Sequential(design)
+    for key in design.keys:
+        sequential.settle("good", key, 1.0)
+        sequential.settle("bad", key, 0.0)
+    [compared] = sequential.comparisons
+    assert (compared.verdict, 4 < compared.blocks < 12) == (SequentialVerdict.WORSE, True)
+    return sequential.comparisons

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pinchbench.experiment.sequential import Block, Design, Sequential, SequentialVerdict
+from pinchbench.experiment.sequential import Block, Design, Sequential
+from pinchbench.results.compare.sequential_verdict import SequentialVerdict
+from pinchbench.runner.scheduling.queue import Admission
 
 TASKS = tuple(f"task_{number:02}" for number in range(20))
 DESIGN = Design(variants=("base", "other"), tasks=TASKS, runs=3, seed=1)
@@ -69,11 +71,11 @@ def test_what_is_decided_does_not_depend_on_which_trial_ends_first() -> None:
 
 def test_tasks_that_agree_are_repeated_less_often_and_weigh_more() -> None:
     sequential = Sequential(DESIGN)
-    differing = set(TASKS[:4])
-    for number, block in enumerate(sequential.planned):
+    scores = dict(zip(TASKS[:4], (1.0, 1.0, 1.0, 0.0), strict=True))
+    differing = scores.keys()
+    for block in sequential.planned:
         sequential.settle("base", block.key, 0.5)
-        other = 0.5 if block.key.task_id not in differing else 0.5 + 0.5 * (-1) ** number
-        sequential.settle("other", block.key, other)
+        sequential.settle("other", block.key, scores.get(block.key.task_id, 0.5))
     second = [block for block in sequential.planned if block.key.repetition == 2]
     assert len(second) == 4 + 8
     assert differing <= {block.key.task_id for block in second}
@@ -91,10 +93,11 @@ def test_a_block_without_a_score_is_excluded() -> None:
     assert [one.blocks for one in sequential.comparisons] == [len(TASKS) - 5]
 
 
-def test_variants_that_are_always_alike_are_equal_within_a_margin_and_undecidable_without() -> None:
+def test_variants_that_are_always_alike_are_equal_if_what_is_left_can_tell_it_and_undecidable_if_not() -> None:
     alike = {"base": 1.0, "other": 1.0}
-    assert verdicts(play(Sequential(replace(DESIGN, runs=10)), alike)) == {"other": SequentialVerdict.UNDECIDABLE}
     assert verdicts(play(Sequential(replace(DESIGN, runs=10, margin=0.1)), alike)) == {"other": SequentialVerdict.EQUAL}
+    narrow = play(Sequential(replace(DESIGN, runs=10, margin=0.001)), alike)
+    assert verdicts(narrow) == {"other": SequentialVerdict.UNDECIDABLE}
 
 
 def test_a_variant_that_is_decided_makes_no_further_blocks_while_the_others_go_on() -> None:
@@ -110,8 +113,36 @@ def test_a_variant_whose_run_ends_early_is_stopped_and_without_the_baseline_all_
     sequential = Sequential(design)
     sequential.leave("one")
     assert verdicts(sequential) == {"one": SequentialVerdict.STOPPED, "two": SequentialVerdict.OPEN}
-    sequential.leave("base")
-    assert (verdicts(sequential)["two"], sequential.is_over) == (SequentialVerdict.STOPPED, True)
+    sequential.leave("base", by_budget=True)
+    assert (verdicts(sequential)["two"], sequential.is_over) == (SequentialVerdict.BUDGET, True)
+
+
+def test_what_a_variant_made_before_its_run_ended_is_counted() -> None:
+    sequential = Sequential(DESIGN)
+    for block in first_repetition(sequential):
+        sequential.settle("other", block.key, 1.0)
+    sequential.leave("other")
+    for block in first_repetition(sequential):
+        sequential.settle("base", block.key, 0.0)
+    assert verdicts(sequential) == {"other": SequentialVerdict.BETTER}
+
+
+def test_trials_are_admitted_by_repetition_and_no_more_of_a_variant_that_is_decided() -> None:
+    design = replace(DESIGN, variants=("base", "good", "alike"))
+    sequential = Sequential(design)
+    first, *_ = first_repetition(sequential)
+    later = replace(first.key, repetition=2)
+    assert sequential.admits("good", first.key) is Admission.NOW
+    assert sequential.admits("good", later) is Admission.LATER
+    for block in first_repetition(sequential):
+        for name, score in (("base", 0.5), ("good", 1.0), ("alike", 0.5)):
+            sequential.settle(name, block.key, score)
+    assert verdicts(sequential) == {"good": SequentialVerdict.BETTER, "alike": SequentialVerdict.OPEN}
+    made = {block.key for block in sequential.planned if block.key.repetition == 2}
+    for task in TASKS:
+        key = replace(later, task_id=task)
+        assert sequential.admits("good", key) is Admission.NEVER
+        assert sequential.admits("base", key) is (Admission.NOW if key in made else Admission.NEVER)
 
 
 def test_identical_variants_are_seldom_told_apart_although_repetitions_depend_on_the_scores() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pinchbench.config import RunConfig
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError, ExperimentError
-from pinchbench.experiment.spec import of_models, read_experiment
+from pinchbench.experiment.spec import UntilDecided, of_models, read_experiment
 from pinchbench.runner.scheduling.meter import BudgetLimits
 
 if TYPE_CHECKING:
@@ -172,3 +172,23 @@ variants:
     assert second.workspace_files == {"AGENTS.md": str(tmp_path / "rules" / "a.md")}
     assert second.openclaw_config == {"tools": {"deny": ["exec"]}}
     assert second.env == {"PORT": "8080", "EMPTY": ""}
+
+
+def test_an_experiment_may_end_when_it_is_decided(tmp_path: Path) -> None:
+    assert read_experiment(write(tmp_path, HEAD + TWO)).until is None
+    assert read_experiment(write(tmp_path, "until: decided\n" + HEAD + TWO)).until == UntilDecided()
+    text = "until: decided\nmargin: 0.1\n" + HEAD + TWO
+    assert read_experiment(write(tmp_path, text)).until == UntilDecided(margin=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("until: done\n", "`until` is `decided`, or is left out to make every trial"),
+        ("margin: 0.1\n", "`margin` needs `until: decided`"),
+        ("until: decided\nmargin: 2\n", "`margin` takes a number from 0 to 1"),
+        ("until: decided\nmargin: wide\n", "`margin` takes a number from 0 to 1"),
+    ],
+)
+def test_what_an_end_can_not_be_is_told_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    assert problems(tmp_path, text + HEAD + TWO) == [(text.count("\n"), said)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, TrialKey, Ungraded, Usage
+from pinchbench.model import Grade, GradingType, JudgeGrade, Outcome, Reason, Stop, TrialKey, Ungraded, Usage
 from pinchbench.results.journal.records import (
     GradeGiven,
     Record,
@@ -130,6 +130,21 @@ def test_only_an_interrupted_attempt_is_made_again_under_its_number(reasons: lis
     # one with an earlier state of the task has used its number up
     records.append(resumed(["task_a"], "new", []))
     assert RunState.of(records).next_attempt(key) == number
+
+
+def test_a_run_whose_experiment_is_decided_needs_only_what_it_has_made() -> None:
+    decided = RunFinished(at=9.0, stop=Stop.DECIDED)
+    for reason, needed in ((Reason.NO_TRANSCRIPT, (FIRST,)), (Reason.INTERRUPTED, ())):
+        state = RunState.of([STARTED, *ended(reason), decided])
+        assert state.needed(PLAN) == needed
+        assert state.left(state.needed(PLAN)).keys == ()
+        assert state.unfinished(PLAN) == 0
+
+
+def test_a_decided_run_that_goes_on_needs_its_whole_plan() -> None:
+    state = RunState.of([STARTED, RunFinished(at=9.0, stop=Stop.DECIDED), _resumed(10.0)])
+    assert state.left(state.needed(PLAN)).keys == tuple(PLAN)
+    assert state.unfinished(PLAN) == len(PLAN)
 
 
 def test_a_run_without_records_has_everything_left() -> None:

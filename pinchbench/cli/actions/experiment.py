@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import msgspec
 from anyio import create_task_group
 
 from pinchbench.cli.actions.after_run import write_run_page
@@ -17,9 +19,10 @@ from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_e
 from pinchbench.cli.actions.running import INCOMPLETE, STOPPED, resume_hint
 from pinchbench.cli.deferred import action
 from pinchbench.cli.output import print_result, say
+from pinchbench.errors import ConfigError
 from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
-from pinchbench.experiment.spec import of_models, read_experiment
+from pinchbench.experiment.spec import UntilDecided, of_models, read_experiment
 from pinchbench.model import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.experiment import ExperimentView, print_experiment
@@ -37,14 +40,30 @@ if TYPE_CHECKING:
     from pinchbench.experiment.spec import Experiment
 
 
-def run_file(*, file: Path, dry_run: bool, as_json: bool) -> None:
-    """Run the experiment of a file, or show what would be run."""
-    _run(read_experiment(file), dry_run=dry_run, as_json=as_json)
+def run_file(*, file: Path, until: str | None, margin: float | None, dry_run: bool, as_json: bool) -> None:
+    """Run the experiment of a file, or show what would be run; the options replace what the file says."""
+    experiment = read_experiment(file)
+    if until is not None:
+        experiment = replace(experiment, until=experiment.until or UntilDecided())
+    if margin is not None:
+        if experiment.until is None:
+            raise ConfigError("--margin is for experiments that end when they are decided: add --until decided.")
+        experiment = replace(experiment, until=UntilDecided(margin=margin))
+    _run(experiment, dry_run=dry_run, as_json=as_json)
 
 
-def run_models(models: tuple[str, ...], config: RunConfig, *, dry_run: bool, as_json: bool) -> None:
+def run_models(
+    models: tuple[str, ...],
+    config: RunConfig,
+    *,
+    until: str | None,
+    margin: float,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Run models side by side with the same options, or show what would be run."""
-    _run(of_models(models, config), dry_run=dry_run, as_json=as_json)
+    end = None if until is None else UntilDecided(margin=margin)
+    _run(of_models(models, config, until=end), dry_run=dry_run, as_json=as_json)
 
 
 def _run(experiment: Experiment, *, dry_run: bool, as_json: bool) -> None:
@@ -72,7 +91,7 @@ def carry_out(
         async def show() -> ExperimentResult:
             async with create_task_group() as group:
                 group.start_soon(view.draw)
-                result = await work(observe=view.observe, tell=view.say, handle_signals=True)
+                result = await work(observe=view.observe, tell=view.say, decided=view.decided, handle_signals=True)
                 group.cancel_scope.cancel()
             return result
 
@@ -82,7 +101,9 @@ def carry_out(
         writer.be_patient(END_LIMIT_S)
         experiment = read_experiment_runs(result.files)
         comparisons = experiment.comparisons
-        print_experiment(console, experiment.sides, comparisons, result.failed)
+        sequential = result.record.sequential
+        weighed = sequential.comparisons if sequential is not None else ()
+        print_experiment(console, experiment.sides, comparisons, result.failed, sequential=weighed)
         for variant in experiment.variants:
             if variant.run is not None:
                 write_run_page(variant.run.files, view.say)
@@ -90,7 +111,11 @@ def carry_out(
         if any(one.unfinished for one in result.results.values()) or result.failed:
             limits = [one.stopped for one in result.results.values() if one.stop is Stop.BUDGET]
             say(resume_hint("Trials are left", str(result.files.folder), next(iter(limits), "")))
-    data = {"experiment": result.files.name, "comparison": record(comparisons, seed=SEED) if comparisons else None}
+    data = {
+        "experiment": result.files.name,
+        "comparison": record(comparisons, seed=SEED) if comparisons else None,
+        "sequential": msgspec.to_builtins(sequential),
+    }
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
     _leave(result)
 
@@ -99,7 +124,7 @@ def _leave(result: ExperimentResult) -> None:
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
     for one in result.results.values():
-        if one.stop is not None:
-            sys.exit(STOPPED[one.stop])
+        if one.stop is not None and (code := STOPPED[one.stop]):
+            sys.exit(code)
     if result.failed or not all(one.complete for one in result.results.values()):
         sys.exit(INCOMPLETE)

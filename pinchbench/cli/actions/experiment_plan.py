@@ -87,7 +87,8 @@ def show_plan(experiment: Experiment, *, as_json: bool) -> None:
     size = f"{many(sum(len(one.limits_s) for one in plans), 'trial')} on {many(slots, 'slot')}"
     likely = "unknown time" if expected_s is None else f"about {duration(expected_s)}"
     cost = _cost(plans, budget_usd=experiment.budget.max_cost)
-    total = f"{size}: {likely}, at most {duration(most_s)}; {cost}. Nothing was started."
+    early = "" if experiment.until is None else " It ends earlier where it is decided."
+    total = f"{size}: {likely}, at most {duration(most_s)}; {cost}.{early} Nothing was started."
     print_result("\n".join([*(one.line for one in plans), total]))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def run_suite(
     *,
     model: tuple[str, ...],
+    until: str | None,
     dry_run: bool,
     as_json: bool,
     no_report: bool,
@@ -37,6 +38,7 @@ def run_suite(
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run a suite, or show what would be run; several models as an experiment."""
+    margin = options["margin"]  # of a gate, or of an experiment
     gate = take_gate(options, options["output_dir"])
     judge = take_judge(options)
     config = RunConfig(
@@ -58,7 +60,9 @@ def run_suite(
     if len(model) > 1:
         if gate is not None:
             raise ConfigError("A gate (--baseline, --fail-under, --fail-if) is for one --model.")
-        action("experiment.run_models")(model, config, dry_run=dry_run, as_json=as_json)
+        action("experiment.run_models")(model, config, until=until, margin=margin, dry_run=dry_run, as_json=as_json)
+    elif until is not None:
+        raise ConfigError("--until is for experiments: give --model for each model to compare.")
     elif dry_run:
         action("run_plan.show_plan")(config, as_json=as_json)
     else:

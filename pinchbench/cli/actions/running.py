@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 INCOMPLETE = 5  # some trials failed for infrastructure reasons
 GATES = {GateVerdict.FAILED: 11, GateVerdict.NOT_APPLICABLE: ResultsError.exit_code}
-STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8}  # the run ended itself early
+STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8, Stop.DECIDED: 0}  # the run ended itself early
 
 
 def carry_out(
@@ -83,8 +83,8 @@ def leave(result: Result, verdict: GateVerdict | None, *, as_json: bool) -> None
     print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
-    if result.stop is not None:
-        sys.exit(STOPPED[result.stop])
+    if result.stop is not None and (code := STOPPED[result.stop]):
+        sys.exit(code)
     if not result.complete:
         sys.exit(INCOMPLETE)
     if verdict in GATES:

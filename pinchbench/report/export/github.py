@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model import Usage
 from pinchbench.report.caused_by_agent import caused_by_agent_told
+from pinchbench.report.decided import decided_told
 from pinchbench.report.export.rows import State, trial_rows
 from pinchbench.report.text import amount, duration, many, plain, score_below
 from pinchbench.results.gate.record import read_gate
@@ -81,7 +82,9 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
     )
     if run.unfinished:
         yield f"\n> The run is unfinished: {many(run.unfinished, 'trial')} left.\n"
-    if totals.stopped:
+    if decided := decided_told(totals):
+        yield f"\n> {_code(decided, width=MAX_NOTE)}\n"
+    elif totals.stopped:
         yield f"\n> It was stopped early: {_code(totals.stopped, width=MAX_NOTE)}\n"
     elif totals.interrupted:
         yield f"\n> It was interrupted by {_code(totals.interrupted)}.\n"

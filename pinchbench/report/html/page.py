@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from pinchbench.model import Usage
 from pinchbench.report.caused_by_agent import caused_by_agent_told
+from pinchbench.report.decided import decided_told
 from pinchbench.report.html.document import write_document
 from pinchbench.report.html.gate import shown_gate
 from pinchbench.report.html.plots import (
@@ -279,7 +280,9 @@ def _passed_always(run: PastRun) -> tuple[str, float] | None:
 
 def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
     """Yield what a reader must know before any number: the kind, and a sentence."""
-    if run.data.stopped:
+    if decided := decided_told(run.data):
+        yield "", safe_line(decided, 500)
+    elif run.data.stopped:
         yield "bad", f"Stopped early: {safe_line(run.data.stopped, 500)}"
     elif run.data.interrupted:
         yield "bad", f"Interrupted: the run was ended by {safe_line(run.data.interrupted)} before all was done."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.report.text import amount, duration, many, plain, price
 from pinchbench.results.compare.paired_test import Pair, untested_difference
 from pinchbench.results.compare.samples import Spent
+from pinchbench.results.compare.sequential_verdict import SequentialVerdict, sentence
 from pinchbench.results.compare.verdict import WORDS, told, told_p
 from pinchbench.results.statistics import estimate
 
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from pinchbench.report.terminal.progress import Counts
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import Sample
+    from pinchbench.results.compare.sequential_verdict import SequentialComparison
     from pinchbench.results.statistics import Estimate
 
 REFRESH_S = 0.5
 RESAMPLES = 200  # of the scores, for an interval that is drawn anew with each grade
 TABLE_S = 60.0  # between two tables where nothing is redrawn
+MANY, HUGE = 10, 1_000_000  # e-values from which on decimals, and the number itself, tell nothing
 NAME_WIDTH = 12  # columns of a variant's name where the terminal is narrow
 COLUMNS = (
     Column(name="variant", least=NAME_WIDTH),
@@ -82,6 +85,7 @@ class ExperimentView:
         self._draws = draws
         self._is_full = is_full
         self._rows = {name: _Row() for name in names}
+        self._compared: Mapping[str, SequentialComparison] = {}
         self._width = max(map(len, names))
         self._live: Live | None = None
 
@@ -89,9 +93,16 @@ class ExperimentView:
         """Return the observer of the run of this variant."""
         return partial(self._watch, name)
 
-    def say(self, sentence: str) -> None:
+    def say(self, text: str) -> None:
         """Write a line for the user."""
-        self._line(Text(plain(sentence)))
+        self._line(Text(plain(text)))
+
+    def decided(self, comparisons: Sequence[SequentialComparison]) -> None:
+        """Show what is decided so far, and write a line for each variant of which it has just been."""
+        before, self._compared = self._compared, {one.variant: one for one in comparisons}
+        for name, one in self._compared.items():
+            if name in before and before[name].verdict is not one.verdict:
+                self._name(name, Text(plain(sentence(one, baseline=next(iter(self._rows)))), style="bold"))
 
     async def draw(self) -> None:
         """Redraw the table of the variants until cancelled; without a terminal, write it once a minute."""
@@ -149,12 +160,15 @@ class ExperimentView:
 
     def _table(self) -> list[Text]:
         baseline, *_ = self._rows.values()
-        rows = [_live_row(name, row, None if row is baseline else baseline) for name, row in self._rows.items()]
+        rows = [
+            _live_row(name, row, None if row is baseline else baseline, self._compared.get(name))
+            for name, row in self._rows.items()
+        ]
         legend = Text(LEGEND, style="dim", no_wrap=True, overflow="ellipsis")
         return [*aligned(COLUMNS, rows, width=self._console.width), legend]
 
 
-def _live_row(name: str, row: _Row, baseline: _Row | None) -> list[Cell]:
+def _live_row(name: str, row: _Row, baseline: _Row | None, compared: SequentialComparison | None) -> list[Cell]:
     progress, counts, known = row.progress, row.progress.counts, row.score()
     usage = progress.agents_usage
     state = progress.step if progress.began is None else progress.pace
@@ -164,13 +178,17 @@ def _live_row(name: str, row: _Row, baseline: _Row | None) -> list[Cell]:
         Cell(text=plain(name), style="bold"),
         Cell(text=f"{counts.done}/{progress.trials}" if progress.trials else "–"),
         Cell(text="–" if known.mean is None else f"{known.mean:.2f}{interval}"),
-        _difference(counts, baseline),
+        _difference(counts, baseline) if compared is None else _weighed_cell(compared),
         Cell(text=str(excluded)),
         Cell(text="–" if usage.known_cost_usd is None else price(usage.known_cost_usd)),
         Cell(text=str(len(progress.slots))),
         Cell(text=amount(usage.total_tokens)),
-        Cell(text="ended" if row.has_left else plain(state), style="dim"),
+        Cell(text=_verdict(compared) or ("ended" if row.has_left else plain(state)), style="dim"),
     ]
+
+
+def _verdict(compared: SequentialComparison | None) -> str:
+    return "" if compared is None or compared.verdict is SequentialVerdict.OPEN else compared.verdict.value
 
 
 def _difference(counts: Counts, baseline: _Row | None) -> Cell:
@@ -184,8 +202,18 @@ def _difference(counts: Counts, baseline: _Row | None) -> Cell:
         return Cell(text="–")
     if one.low is None or one.high is None:
         return Cell(text=f"? {_two_digits(one.mean)}", style="yellow")
-    is_open = one.low <= 0.0 <= one.high
-    text = f"{_two_digits(one.mean)} ({_two_digits(one.low)}, {_two_digits(one.high)})"
+    return _interval(one.mean, one.low, one.high, is_open=one.low <= 0.0 <= one.high)
+
+
+def _weighed_cell(compared: SequentialComparison) -> Cell:
+    is_open = compared.verdict is SequentialVerdict.OPEN
+    if compared.mean is None:
+        return Cell(text="–")
+    return _interval(compared.mean, compared.low, compared.high, is_open=is_open)
+
+
+def _interval(mean: float, low: float, high: float, *, is_open: bool) -> Cell:
+    text = f"{_two_digits(mean)} ({_two_digits(low)}, {_two_digits(high)})"
     return Cell(text=f"{'?' if is_open else ' '} {text}", style="yellow" if is_open else "bold")
 
 
@@ -207,23 +235,49 @@ SUMMARY = (
 )
 
 
+# the p of a fixed design does not hold where the end depends on the scores
+SEQUENTIAL_SUMMARY = tuple(replace(one, name="e-value") if one.name == "p" else one for one in SUMMARY)
+
+
 def print_experiment(
-    console: Console, sides: Sequence[Sample], comparisons: Sequence[Comparison], failed: Mapping[str, str]
+    console: Console,
+    sides: Sequence[Sample],
+    comparisons: Sequence[Comparison],
+    failed: Mapping[str, str],
+    *,
+    sequential: Sequence[SequentialComparison] = (),
 ) -> None:
-    """Print a row for each variant, compared with the first, and why the others have none."""
-    by_label = {one.b.label: one for one in comparisons}
+    """Print a row for each variant, compared with the first, and why the others have none.
+
+    `sequential` are the comparisons of an experiment that ends when it is decided; they take the place of the others.
+    """
+    by_label = {one.b.label: _tested(one) for one in comparisons}
+    if sequential:
+        by_label = {one.variant: _weighed(one) for one in sequential}
     rows = [_summary_row(side, by_label.get(side.label)) for side in sides]
     console.print()
-    for line in aligned(SUMMARY, rows, width=console.width):
+    for line in aligned(SEQUENTIAL_SUMMARY if sequential else SUMMARY, rows, width=console.width):
         console.print(line, soft_wrap=True, highlight=False)
     for name, why in failed.items():
         console.print(Text(f"{plain(name)} could not be run: {plain(why)}", style="red"), soft_wrap=True)
-    if comparisons:
+    if sequential:
+        for one in sequential:
+            said = f"{one.variant}: {sentence(one, baseline=sides[0].label)}"
+            console.print(Text(plain(said)), soft_wrap=True)
+        console.print(
+            Text(
+                f"A difference is decided from an e-value of {sequential[0].decided_at:g} on. E-values and intervals"
+                " hold whenever the experiment ends, in 95 of 100 experiments for all variants together.",
+                style="dim",
+            ),
+            soft_wrap=True,
+        )
+    elif comparisons:
         console.print(
             Text(f"Differences are to {plain(sides[0].label)}, on the tasks that both have a score for."),
             soft_wrap=True,
         )
-    if len(comparisons) > 1:
+    if len(comparisons) > 1 and not sequential:
         console.print(
             Text(
                 "Each p is adjusted for the number of comparisons by Holm's method. The intervals are not.", style="dim"
@@ -232,7 +286,22 @@ def print_experiment(
         )
 
 
-def _summary_row(side: Sample, comparison: Comparison | None) -> list[Cell]:
+def _tested(comparison: Comparison) -> tuple[str, str, str]:
+    p = told_p(comparison.p).removeprefix("p = ").removeprefix("p ")
+    return told(comparison.difference), p, WORDS[comparison.verdict]
+
+
+def _weighed(compared: SequentialComparison) -> tuple[str, str, str]:
+    e_value = f"{compared.e_value:.2g}" if compared.e_value < MANY else f"{compared.e_value:.0f}"
+    return (
+        told(compared.difference),
+        e_value if compared.e_value < HUGE else f"> {HUGE}",
+        compared.verdict.value,
+    )
+
+
+def _summary_row(side: Sample, compared: tuple[str, str, str] | None) -> list[Cell]:
+    difference, evidence, word = compared or ("baseline", "", "")
     score = estimate([task.scores for task in side.tasks.values()])
     spent = sum((task.spent for task in side.tasks.values()), Spent())
     left_out = sum(task.left_out.total for task in side.tasks.values())
@@ -242,9 +311,9 @@ def _summary_row(side: Sample, comparison: Comparison | None) -> list[Cell]:
         Cell(text="–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}"),
         Cell(text=str(score.trials)),
         Cell(text=str(left_out)),
-        Cell(text="baseline" if comparison is None else told(comparison.difference)),
-        Cell(text="" if comparison is None else told_p(comparison.p).removeprefix("p = ").removeprefix("p ")),
-        Cell(text="" if comparison is None else WORDS[comparison.verdict]),
+        Cell(text=difference),
+        Cell(text=evidence),
+        Cell(text=word),
         Cell(text=price(spent.cost_usd) if spent.cost_usd else "–"),
         Cell(text=duration(spent.time_s)),
     ]

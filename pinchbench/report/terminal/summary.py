@@ -8,6 +8,7 @@ from rich.text import Text
 
 from pinchbench.model import Ending, Reason
 from pinchbench.report.caused_by_agent import caused_by_agent_told
+from pinchbench.report.decided import decided_told
 from pinchbench.report.model_calls import model_calls_told, model_time_told
 from pinchbench.report.replayed import replayed_told
 from pinchbench.report.terminal.columns import Cell, Column, aligned
@@ -236,7 +237,7 @@ def _why_so_low(grade: Grade) -> str:
 def _headline(totals: Aggregate) -> Iterator[str]:
     if totals.stopped:
         kind = f" ({totals.stop.value})" if totals.stop is not None else ""
-        yield f"Stopped early{kind}: {totals.stopped}"
+        yield decided_told(totals) or f"Stopped early{kind}: {totals.stopped}"
     if totals.changes:
         yield f"Changed while the run was resumed: {'; '.join(totals.changes)}."
     score = totals.score

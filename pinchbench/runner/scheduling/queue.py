@@ -6,8 +6,9 @@ import heapq
 import math
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from pinchbench.model import Ending, Reason
 
@@ -18,6 +19,25 @@ if TYPE_CHECKING:
 
 MAX_DELAY_S = 300.0  # of a retry: what has not passed in five minutes is for the circuit breaker
 MAX_DOUBLINGS = 20  # a million times the first delay: keeps the power of two a number, however many retries there are
+
+
+class Admission(StrEnum):
+    """Whether a trial is made: now, perhaps later, or never."""
+
+    NOW = "now"
+    LATER = "later"
+    NEVER = "never"
+
+
+class Admissions(Protocol):
+    """Decides while a run works which of its trials are made."""
+
+    def admits(self, key: TrialKey) -> Admission:
+        """Return whether a trial is made; what is `NEVER` or `NOW` stays so, but for a run that is closed."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the run makes no further trial. Until then, it may yet have to make one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -44,13 +64,14 @@ class AttemptQueue:
         delay_s: float,
         jitter: Callable[[], float],
         used: Mapping[TrialKey, int] = MappingProxyType({}),
+        admissions: Admissions | None = None,
     ) -> None:
         """`attempts` are at trials of their own, in the order in which they will be made.
 
         A trial that ends as infrastructure, or with `retry_timeouts` as timed out, is retried at most `retries`
         times. Before the k-th time it waits `delay_s` * 2**(k-1) seconds, times what `jitter` gives (0.5 to 1.5, so
         that what failed together is not retried together), at most 300. `used` are the retries that trials of a
-        resumed run have had.
+        resumed run have had. Without `admissions`, every trial is made.
         """
         self._first = deque(attempts)
         self._retries: list[_Retry] = []  # a heap
@@ -62,6 +83,7 @@ class AttemptQueue:
         self._retry_timeouts = retry_timeouts
         self._delay_s = delay_s
         self._jitter = jitter
+        self._admissions = admissions
 
     @property
     def waiting(self) -> int:
@@ -75,24 +97,25 @@ class AttemptQueue:
 
     def coming(self, *, is_probe: bool = False) -> Attempt | None:
         """The attempt that `next`, or `probe`, gives out when the time has come; None when nothing waits."""
-        if self._first and not (is_probe and self._retries):
+        if self._may_give_first(is_probe=is_probe) and not (is_probe and self._retries):
             return self._first[0]
         return self._retries[0].attempt if self._retries else None
 
     def next(self, now: float) -> Attempt | float | None:
         """Give out an attempt to run now, or say when to ask again, or None when there will be no more.
 
-        `math.inf` stands for when something that runs has ended. None is said while attempts are still running when
-        none of them can earn a retry.
+        `math.inf` stands for when something that runs has ended, or more is admitted. None is said while attempts are
+        still running when none of them can earn a retry.
         """
-        if self._first:
+        if self._may_give_first():
             return self._give_first()
         if self._retries and self._retries[0].due_at > now:
             return self._retries[0].due_at
         if self._retries:
             return self._give_retry()
         can_come_back = any(self._used.get(key, 0) < self._allowance for key in self._running)
-        return math.inf if can_come_back else None
+        may_be_admitted = self._admissions is not None and not self._admissions.is_closed
+        return math.inf if can_come_back or may_be_admitted else None
 
     def probe(self) -> Attempt | None:
         """Give out the attempt that tells whether things work again; None when nothing waits.
@@ -102,7 +125,7 @@ class AttemptQueue:
         """
         if self._retries:
             return self._give_retry()
-        return self._give_first() if self._first else None
+        return self._give_first() if self._may_give_first(is_probe=True) else None
 
     def ended(self, attempt: Attempt, outcome: Outcome, now: float, *, is_spared: bool = False) -> bool:
         """Take the end of an attempt that was given out; whether another one at its trial will follow.
@@ -136,6 +159,24 @@ class AttemptQueue:
             heapq.heappush(self._retries, retry)
             self._waiting[attempt.key.task_id] += 1
         return follows
+
+    def _may_give_first(self, *, is_probe: bool = False) -> bool:
+        """Drop what is not made; return whether the first of the others is made now.
+
+        A probe may be made early: without one, a run would never learn that it can go on.
+        """
+        if self._admissions is None:
+            return bool(self._first)
+        if self._admissions.is_closed:
+            self._first.clear()
+            self._retries.clear()
+            self._waiting.clear()
+        while self._first:
+            admission = self._admissions.admits(self._first[0].key)
+            if admission is not Admission.NEVER:
+                return is_probe or admission is Admission.NOW
+            self._waiting[self._first.popleft().key.task_id] -= 1
+        return False
 
     def _give_first(self) -> Attempt:
         return self._given(self._first.popleft())

@@ -66,6 +66,10 @@ class Rotation:
         self._idle_until[run] = until
         return was_able
 
+    def able(self) -> None:
+        """Take note that every run may be able to start a trial again."""
+        self._idle_until.clear()
+
     def began(self, run: str) -> None:
         """Take note that a run has started a trial."""
         self._running += 1

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.model import Attempt, Ending, GradingType, Outcome, Reason, Task, Trial, TrialKey
-from pinchbench.runner.scheduling.queue import MAX_DELAY_S, AttemptQueue
+from pinchbench.runner.scheduling.queue import MAX_DELAY_S, Admission, AttemptQueue
 
 LOST = Reason.GATEWAY_LOST
 
@@ -32,6 +32,21 @@ def schedule(
     planned: list[Attempt], *, retries: int = 2, retry_timeouts: bool = False, delay_s: float = 10, jitter: float = 1
 ) -> AttemptQueue:
     return AttemptQueue(planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=delay_s, jitter=lambda: jitter)
+
+
+class Chosen:
+    """Admissions that a test changes; what it does not name is made now."""
+
+    def __init__(self, **by_task: Admission) -> None:
+        self.by_task = dict(by_task)
+        self.is_closed = False
+
+    def admits(self, key: TrialKey) -> Admission:
+        return self.by_task.get(key.task_id, Admission.NOW)
+
+
+def chosen_from(planned: list[Attempt], admissions: Chosen) -> AttemptQueue:
+    return AttemptQueue(planned, retries=1, retry_timeouts=False, delay_s=10, jitter=lambda: 1, admissions=admissions)
 
 
 def given_out(one: AttemptQueue, now: float = 0) -> Attempt:
@@ -238,3 +253,50 @@ def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
     for reasons_of_trial in made.values():
         assert all(reason in (LOST, Reason.TIMED_OUT) for reason in reasons_of_trial[:-1])
         assert len(reasons_of_trial) <= retries + 1
+
+
+def test_a_trial_that_is_not_made_is_dropped_and_one_that_may_be_is_waited_for() -> None:
+    planned = attempts(3)
+    admissions = Chosen(t0=Admission.NEVER, t1=Admission.LATER)
+    one = chosen_from(planned, admissions)
+    assert one.coming() is None
+    assert one.next(0) == math.inf
+    assert +Counter(one.waiting_by_task) == {"t1": 1, "t2": 1}
+    admissions.by_task.clear()
+    assert one.coming() == planned[1]
+    assert [given_out(one), given_out(one)] == planned[1:]
+
+
+def test_a_run_that_has_made_all_its_trials_waits_until_it_is_closed_since_it_may_have_to_make_more() -> None:
+    [only] = attempts(1)
+    admissions = Chosen()
+    one = chosen_from([only], admissions)
+    one.ended(given_out(one), outcome(only, Reason.COMPLETED), 0)
+    assert one.next(0) == math.inf
+    admissions.is_closed = True
+    assert one.next(0) is None
+
+
+def test_a_closed_run_drops_retries_too() -> None:
+    planned = attempts(2)
+    admissions = Chosen()
+    one = chosen_from(planned, admissions)
+    assert one.ended(given_out(one), outcome(planned[0], LOST), 0)
+    admissions.is_closed = True
+    assert (one.next(99), one.probe(), one.coming(), one.waiting) == (None, None, None, 0)
+    assert not +Counter(one.waiting_by_task)
+
+
+def test_a_retry_is_made_while_a_first_attempt_waits_to_be_admitted() -> None:
+    planned = attempts(2)
+    one = chosen_from(planned, Chosen(t1=Admission.LATER))
+    one.ended(given_out(one), outcome(planned[0], LOST), 0)
+    assert one.next(5) == 10
+    assert given_out(one, 10) == replace(planned[0], number=2)
+
+
+def test_a_probe_is_made_early_since_without_one_nothing_would_tell_that_the_run_can_go_on() -> None:
+    planned = attempts(2)
+    one = chosen_from(planned, Chosen(t0=Admission.NEVER, t1=Admission.LATER))
+    assert one.coming(is_probe=True) == planned[1]
+    assert one.probe() == planned[1]

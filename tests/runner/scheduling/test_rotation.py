@@ -83,3 +83,14 @@ def test_a_run_that_is_resumed_begins_where_it_was() -> None:
     rotation.ready("a", done=3)
     rotation.ready("b", done=1)
     assert [start(rotation, ("a", "b")) for _ in range(2)] == ["b", "b"]
+
+
+def test_every_run_is_able_again_when_more_is_admitted() -> None:
+    rotation = ready("a", "b")
+    first = start(rotation, ("a", "b"))
+    other = "b" if first == "a" else "a"
+    rotation.ended(first)
+    rotation.idle(other, math.inf)
+    assert rotation.is_turn(first, 0.0)
+    rotation.able()
+    assert not rotation.is_turn(first, 0.0)

@@ -1,0 +1,363 @@
+"""Blocks of experiments that end when they are decided: who makes which trial, and what no trial can hold up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import create_task_group, fail_after
+
+from fakes import fake_openclaw, open_gate, run_config, until, with_models
+from pinchbench.defaults import DEFAULT_MARGIN
+from pinchbench.experiment.blocks import BlockCoordinator
+from pinchbench.experiment.record import read_record
+from pinchbench.experiment.run import DECIDED, resume_experiment, run_experiment
+from pinchbench.experiment.sequential import Design
+from pinchbench.experiment.spec import Experiment, UntilDecided, Variant
+from pinchbench.model import Grade, GradingType, Outcome, Reason, Stop, TrialKey, Ungraded
+from pinchbench.results.compare.sequential_verdict import SequentialVerdict
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.records import GradeGiven, RunFinished, RunResumed, TrialFinished, TrialStarted
+from pinchbench.results.manifest import TaskFacts
+from pinchbench.results.run_state import RunState
+from pinchbench.runner.scheduling.meter import BudgetLimits
+from pinchbench.runner.scheduling.queue import Admission
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pinchbench.experiment.run import ExperimentResult
+    from pinchbench.results.compare.sequential_verdict import SequentialComparison
+    from pinchbench.results.journal.records import Record
+
+RUN_LIMIT_S = 120
+DESIGN = Design(variants=("base", "other"), tasks=("task_a", "task_b"), runs=2, seed=1)
+FIRST = tuple(key for key in DESIGN.keys if key.repetition == 1)
+A, B = FIRST
+SECOND = TrialKey(task_id="task_a", repetition=2)
+GRADED = """\
+---
+id: {task_id}
+grading_type: automated
+timeout_seconds: 30
+---
+## Prompt
+
+{prompt}
+
+## Automated Checks
+
+```python
+def grade(transcript, workspace_path):
+    return {{"done": 0.0 if "'bad'" in str(transcript) else 1.0}}
+```
+"""
+
+
+def ended(key: TrialKey, reason: Reason = Reason.COMPLETED, *, retried: bool = False, attempt: int = 1) -> Record:
+    outcome = Outcome(key=key, reason=reason, digest="old", attempt=attempt)
+    return TrialFinished(outcome=outcome, retried=retried)
+
+
+def graded(key: TrialKey, score: float | None = 0.5, *, ungraded: Ungraded | None = None) -> Record:
+    grade = Grade(key=key, grading_type=GradingType.AUTOMATED, attempt=1, score=score, ungraded=ungraded, digest="old")
+    return GradeGiven(grade=grade)
+
+
+def begun(*records: tuple[str, Record]) -> BlockCoordinator:
+    """Return the coordinator of two runs that have begun and then recorded this."""
+    coordinator = BlockCoordinator(DESIGN, {})
+    for name in DESIGN.variants:
+        coordinator.begins(name, DESIGN.keys)
+    for name, record in records:
+        coordinator.follow(name, record)
+    return coordinator
+
+
+def complete(*variants: str) -> list[tuple[str, Record]]:
+    """Return the records of a whole first repetition."""
+    return [(name, record) for name in variants for key in FIRST for record in (ended(key), graded(key))]
+
+
+def begins_second_repetition(coordinator: BlockCoordinator) -> bool:
+    return coordinator.admits("base", SECOND) is not Admission.LATER
+
+
+def test_a_repetition_begins_when_each_trial_of_the_one_before_is_graded() -> None:
+    coordinator = begun(*complete("base"), ("other", ended(A)), ("other", ended(B)), ("other", graded(A)))
+    assert {coordinator.admits("other", key) for key in FIRST} == {Admission.NOW}
+    assert not begins_second_repetition(coordinator)
+    coordinator.follow("other", graded(B))
+    assert begins_second_repetition(coordinator)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [ended(B, Reason.NO_TRANSCRIPT)],
+        [ended(B, Reason.NO_TRANSCRIPT, retried=True), ended(B, Reason.NO_TRANSCRIPT, attempt=2)],
+        [ended(B, Reason.TAMPERED)],
+        [ended(B, Reason.PREREQUISITE_MISSING)],
+        [ended(B), graded(B, None, ungraded=Ungraded.JUDGE_UNREACHABLE)],
+        [ended(B), graded(B, None, ungraded=Ungraded.NO_JUDGE)],
+    ],
+)
+def test_a_trial_that_gets_no_score_is_excluded_and_holds_up_nothing(records: list[Record]) -> None:
+    coordinator = begun(*complete("base"), ("other", ended(A)), ("other", graded(A)))
+    for record in records:
+        assert not begins_second_repetition(coordinator)
+        coordinator.follow("other", record)
+    assert begins_second_repetition(coordinator)
+    assert [one.blocks for one in coordinator.comparisons] == [1]
+
+
+def test_a_retry_that_was_promised_is_awaited() -> None:
+    coordinator = begun(*complete("base"), ("other", ended(A)), ("other", graded(A)))
+    coordinator.follow("other", ended(B, Reason.NO_TRANSCRIPT, retried=True))
+    assert not begins_second_repetition(coordinator)
+
+
+def test_a_task_that_a_run_no_longer_has_is_not_awaited() -> None:
+    coordinator = BlockCoordinator(DESIGN, {})
+    coordinator.begins("base", DESIGN.keys)
+    coordinator.begins("other", [key for key in DESIGN.keys if key.task_id != "task_b"])
+    for name, record in (*complete("base"), ("other", ended(A)), ("other", graded(A))):
+        coordinator.follow(name, record)
+    assert begins_second_repetition(coordinator)
+
+
+def test_a_run_that_has_ended_is_not_awaited_and_a_budget_is_named_as_the_cause() -> None:
+    by_budget, otherwise = begun(*complete("base")), begun(*complete("base"))
+    by_budget.leave("other", by_budget=True)
+    otherwise.leave("base")
+    otherwise.leave("other")
+    assert [one.verdict for one in by_budget.comparisons] == [SequentialVerdict.BUDGET]
+    assert [one.verdict for one in otherwise.comparisons] == [SequentialVerdict.STOPPED]
+    assert by_budget.is_over
+    assert otherwise.is_over
+    assert by_budget.reason("base") == by_budget.reason("other") == ""
+
+
+def test_a_run_that_has_ended_after_its_last_trial_is_compared_to_the_end() -> None:
+    whole = [(name, record) for name in ("other",) for key in DESIGN.keys for record in (ended(key), graded(key))]
+    coordinator = begun(*whole)
+    coordinator.leave("other")
+    assert not coordinator.is_over
+    for key in DESIGN.keys:
+        coordinator.follow("base", ended(key))
+        coordinator.follow("base", graded(key))
+    assert [one.verdict for one in coordinator.comparisons] == [SequentialVerdict.UNDECIDABLE]
+    assert coordinator.reason("base") == "Every comparison with this run is decided."
+    assert coordinator.reason("other").startswith("Undecidable: ")
+
+
+def test_trials_of_a_task_that_was_changed_are_made_and_counted_anew() -> None:
+    states = {name: RunState.of([one for who, one in complete(name)]) for name in DESIGN.variants}
+    coordinator = BlockCoordinator(DESIGN, states)
+    assert begins_second_repetition(coordinator)
+    facts = TaskFacts(digest="new", category="c", grading_type=GradingType.AUTOMATED, timeout_s=1.0)
+    coordinator.follow("other", RunResumed(at=0.0, trials=1, config={}, versions={}, tasks={"task_b": facts}))
+    assert not begins_second_repetition(coordinator)
+
+
+def test_what_a_resumed_run_makes_or_grades_again_is_awaited_unless_that_run_was_decided() -> None:
+    records = [record for _, record in complete("other")]
+    failed = [*records[:2], ended(B, Reason.NO_TRANSCRIPT)]
+    unjudged = [*records[:2], ended(B), graded(B, None, ungraded=Ungraded.JUDGE_UNREACHABLE)]
+    base = RunState.of(record for _, record in complete("base"))
+    for one in (failed, unjudged):
+        assert not begins_second_repetition(BlockCoordinator(DESIGN, {"base": base, "other": RunState.of(one)}))
+        decided = RunState.of([*one, RunFinished(at=1.0, stop=Stop.DECIDED)])
+        assert begins_second_repetition(BlockCoordinator(DESIGN, {"base": base, "other": decided}))
+
+
+def an_experiment(
+    folder: Path,
+    models: Sequence[str],
+    *,
+    tasks: int = 4,
+    runs: int = 4,
+    margin: float = DEFAULT_MARGIN,
+    prompts: Sequence[str] = ("Write out.txt.",),
+) -> Experiment:
+    """Return an experiment of models of the fake: trials of `mock/bad` score 0, all others 1.
+
+    Tasks have the prompts in turn.
+    """
+    program = with_models(fake_openclaw(folder), *models)
+    config = run_config(folder, program, {})
+    for number in range(tasks):
+        path = folder / "tasks" / f"task_{number}.md"
+        path.parent.mkdir(exist_ok=True)
+        text = GRADED.format(task_id=f"task_{number}", prompt=prompts[number % len(prompts)])
+        path.write_text(text, encoding="utf-8")
+    config = replace(config, tasks_dir=folder / "tasks", concurrency=2, runs=runs, seed=1, infra_retries=0)
+    variants = tuple(
+        Variant(name=model.rpartition("/")[2], config=replace(config, model=model), differs={"model": model})
+        for model in models
+    )
+    return Experiment(name="fakes", variants=variants, seed=1, until=UntilDecided(margin=margin))
+
+
+def without_openclaw(experiment: Experiment, name: str) -> Experiment:
+    def changed(one: Variant) -> Variant:
+        return replace(one, config=replace(one.config, openclaw="/nowhere/openclaw")) if one.name == name else one
+
+    return replace(experiment, variants=tuple(changed(one) for one in experiment.variants))
+
+
+def trials_made(result: ExperimentResult) -> dict[str, int]:
+    """Return how many trials each variant has made, in all sessions."""
+    made = {}
+    for variant in result.record.variants:
+        records = read_journal(result.files.run(variant).journal).records
+        made[variant.name] = sum(isinstance(one, TrialStarted) for one in records)
+    return made
+
+
+def verdicts(result: ExperimentResult) -> dict[str, SequentialVerdict]:
+    assert result.record.sequential is not None
+    return {one.variant: one.verdict for one in result.record.sequential.comparisons}
+
+
+@pytest.mark.anyio
+async def test_a_variant_that_is_decided_makes_no_further_trials_and_its_run_is_complete(tmp_path: Path) -> None:
+    told: list[Sequence[SequentialComparison]] = []
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(an_experiment(tmp_path, ("mock/good", "mock/bad")), decided=told.append)
+
+    sequential = read_record(result.files).sequential
+    assert sequential is not None
+    [compared] = sequential.comparisons
+    assert compared.verdict is SequentialVerdict.WORSE
+    assert compared.e_value >= compared.decided_at
+    assert (compared.mean, compared.blocks < 16) == (-1.0, True)
+    assert told[0][0].verdict is SequentialVerdict.OPEN
+    assert list(told[-1]) == [compared]
+    made = trials_made(result)
+    assert compared.blocks <= made["bad"] < 16
+    for variant, said in zip(result.record.variants, ("Every comparison", "worse than good"), strict=True):
+        run = read_run(result.files.run(variant))
+        assert (run.unfinished, run.data.counts.not_run) == (0, 0)
+        assert (run.data.stop, run.data.not_needed) == (Stop.DECIDED, 16 - made[variant.name])
+        assert said in run.data.stopped
+        assert result.results[variant.name].complete
+
+
+@pytest.mark.anyio
+async def test_a_decided_experiment_is_resumed_without_a_trial(tmp_path: Path) -> None:
+    told: list[str] = []
+    with fail_after(RUN_LIMIT_S):
+        first = await run_experiment(an_experiment(tmp_path, ("mock/good", "mock/bad")))
+        again = await resume_experiment(first.files, tell=told.append)
+    assert told == [DECIDED]
+    assert trials_made(again) == trials_made(first)
+    assert again.record.sequential == first.record.sequential
+
+
+@pytest.mark.anyio
+async def test_an_experiment_that_died_comes_to_the_same_verdict(tmp_path: Path) -> None:
+    with fail_after(RUN_LIMIT_S):
+        first = await run_experiment(an_experiment(tmp_path, ("mock/good", "mock/bad")))
+    for variant in first.record.variants:  # as if the runner had died after some blocks
+        journal = first.files.run(variant).journal
+        records = read_journal(journal).records
+        third = [place for place, one in enumerate(records) if isinstance(one, TrialFinished)][2]
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(lines[: third + 1]))
+
+    with fail_after(RUN_LIMIT_S):
+        result = await resume_experiment(first.files)
+
+    assert result.record.sequential == first.record.sequential
+    assert {read_run(result.files.run(variant)).unfinished for variant in result.record.variants} == {0}
+
+
+@pytest.mark.anyio
+async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_loser_is_dropped(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad", "mock/alike"), runs=6, margin=0.5)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(experiment)
+    assert verdicts(result) == {"bad": SequentialVerdict.WORSE, "alike": SequentialVerdict.EQUAL}
+    made = trials_made(result)
+    assert made["bad"] < min(made["alike"], made["good"])
+    assert max(made.values()) < 24
+    last = read_journal(result.files.run(result.record.variants[1]).journal).records[-1]
+    assert isinstance(last, RunFinished)
+    assert last.stop is Stop.DECIDED
+
+
+@pytest.mark.anyio
+async def test_trials_that_fail_are_excluded_and_the_others_decide(tmp_path: Path) -> None:
+    prompts = ("Write out.txt.", "Write out.txt.", "scenario: silent")
+    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad"), tasks=3, runs=5, prompts=prompts)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(experiment)
+    assert verdicts(result) == {"bad": SequentialVerdict.WORSE}
+    assert all(one.complete for one in result.results.values())
+    assert read_run(result.files.run(result.record.variants[0])).data.left_out.infrastructure >= 1
+
+
+@pytest.mark.anyio
+async def test_the_others_go_on_without_a_variant_that_can_not_run(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad", "mock/lost"), runs=3)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(without_openclaw(experiment, "lost"))
+    assert verdicts(result) == {"bad": SequentialVerdict.WORSE, "lost": SequentialVerdict.STOPPED}
+
+
+@pytest.mark.anyio
+async def test_without_the_baseline_nothing_is_compared_and_every_run_ends(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path, ("mock/lost", "mock/good", "mock/bad"))
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(without_openclaw(experiment, "lost"))
+    assert set(verdicts(result).values()) == {SequentialVerdict.STOPPED}
+    assert all(one.stop is None and one.unfinished for one in result.results.values())
+
+
+@pytest.mark.anyio
+async def test_a_budget_that_is_reached_leaves_it_open_until_it_is_raised(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad"))
+    experiment = replace(experiment, budget=BudgetLimits(max_tokens=1000))  # 220 for each trial
+    with fail_after(RUN_LIMIT_S):
+        first = await run_experiment(experiment)
+        assert verdicts(first) == {"bad": SequentialVerdict.BUDGET}
+        assert {one.stop for one in first.results.values()} <= {Stop.BUDGET, None}
+        assert all(one.unfinished for one in first.results.values())
+        raised = await resume_experiment(first.files, settings={"max_tokens": 90_000})
+    assert verdicts(raised) == {"bad": SequentialVerdict.WORSE}
+    assert all(one.complete for one in raised.results.values())
+
+
+@pytest.mark.anyio
+async def test_all_variants_wait_for_the_last_trial_of_a_repetition(tmp_path: Path) -> None:
+    results: list[ExperimentResult] = []
+    async with open_gate() as gate:
+        experiment = an_experiment(
+            tmp_path, ("mock/good", "mock/alike"), tasks=1, runs=2, prompts=(f"scenario: gate {gate.port}",)
+        )
+
+        async def run() -> None:
+            results.append(await run_experiment(experiment))
+
+        def grades() -> int:
+            journals = (tmp_path / "results").glob("*/journal.jsonl")
+            return sum(journal.read_bytes().count(b'"type":"grade"') for journal in journals)
+
+        async with create_task_group() as group:
+            group.start_soon(run)
+            for number in range(2):
+                one, other = await gate.next(RUN_LIMIT_S), await gate.next(RUN_LIMIT_S)
+                await one.let_go()
+                await until(lambda number=number: grades() == 2 * number + 1)  # type: ignore[misc]
+                await other.let_go()
+    [result] = results
+    journals = [read_journal(result.files.run(variant).journal) for variant in result.record.variants]
+    records = [record for journal in journals for record in journal.records]
+    first = [one.grade.graded_at for one in records if isinstance(one, GradeGiven) and one.grade.key.repetition == 1]
+    second = [one.at for one in records if isinstance(one, TrialStarted) and one.key.repetition == 2]
+    assert (len(first), len(second)) == (2, 2)
+    assert max(first) <= min(second)
