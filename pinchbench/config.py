@@ -213,6 +213,7 @@ class RunConfig:
         pass_threshold: the score from which a trial counts as passed, above 0, at most 1.
         infra_retries: how many times a trial is retried after an infrastructure failure, 0 to 20.
         retry_timeouts: whether a trial that timed out is retried as well.
+        retry_timeouts_alone: whether a trial that timed out while the machine was busy is retried once without others.
         retry_delay_s: about how long the first retry waits, in seconds, above 0, at most 3600; each further one waits
             twice as long. The pauses of a run whose trials fail alike are measured by it too.
         max_cost: what the run may cost in USD, its judge included, as far as prices are known; None for no limit.
@@ -267,6 +268,7 @@ class RunConfig:
     pass_threshold: float = DEFAULT_PASS_THRESHOLD
     infra_retries: int = 2
     retry_timeouts: bool = False
+    retry_timeouts_alone: bool = False
     retry_delay_s: float = 10.0
     max_cost: float | None = None
     max_tokens: int | None = None

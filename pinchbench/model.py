@@ -13,6 +13,8 @@ from pinchbench.score_rule import PINCHBENCH_RULE, ScoreRule
 if TYPE_CHECKING:
     from pathlib import Path
 
+HIGH_LOAD = 0.2  # of an agent's time: see `LoadFacts.is_high`
+
 
 class GradingType(StrEnum):
     """How a task is graded."""
@@ -127,10 +129,14 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
-    """One try at a trial. `number` counts from 1; only an attempt that ended by itself earns the next number."""
+    """One try at a trial. `number` counts from 1; only an attempt that ended by itself earns the next number.
+
+    `is_alone`: no other trial of the run or the experiment may run at the same time.
+    """
 
     trial: Trial
     number: int = 1
+    is_alone: bool = False
 
     @property
     def key(self) -> TrialKey:
@@ -349,6 +355,58 @@ class WireFacts:
     between_s: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadFacts:
+    """How long processes waited for the machine while the agent of one attempt ran, in seconds; None if not measured.
+
+    Attributes:
+        measured_s: how long that was.
+        cpu_stalled_s: how long any process of the machine waited for a processor, as pressure stall information has it.
+        memory_stalled_s: the same for memory.
+        io_stalled_s: the same for reading and writing.
+        cpu_wait_s: how long the threads of the agent's own processes waited for a processor, added up. Those that lived
+            for less than a second may be missing. None in a gateway, whose agents are threads of one process.
+        is_alone: whether no other trial of the run or the experiment ran at the same time, for that purpose.
+    """
+
+    measured_s: float
+    cpu_stalled_s: float | None = None
+    memory_stalled_s: float | None = None
+    io_stalled_s: float | None = None
+    cpu_wait_s: float | None = None
+    is_alone: bool = False
+
+    def __add__(self, other: LoadFacts) -> LoadFacts:
+        """Sum the times of two turns of one attempt."""
+        return LoadFacts(
+            measured_s=round(self.measured_s + other.measured_s, 3),
+            cpu_stalled_s=_sum(self.cpu_stalled_s, other.cpu_stalled_s),
+            memory_stalled_s=_sum(self.memory_stalled_s, other.memory_stalled_s),
+            io_stalled_s=_sum(self.io_stalled_s, other.io_stalled_s),
+            cpu_wait_s=_sum(self.cpu_wait_s, other.cpu_wait_s),
+            is_alone=self.is_alone,
+        )
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of the time, in 0-1, in which processes waited for `cpu`, `memory` and `io`, as far as measured.
+
+        For a processor it is that of the trial's own processes, or else the machine's.
+        """
+        cpu_s = self.cpu_stalled_s if self.cpu_wait_s is None else self.cpu_wait_s
+        waited = {"cpu": cpu_s, "memory": self.memory_stalled_s, "io": self.io_stalled_s}
+        return {name: min(1.0, s / self.measured_s) for name, s in waited.items() if s is not None and self.measured_s}
+
+    @property
+    def is_high(self) -> bool:
+        """Whether processes waited for a resource for a fifth of the time: a limit of 120 s then was one of 96 s."""
+        return max(self.shares.values(), default=0.0) >= HIGH_LOAD
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else round(a + b, 3)
+
+
 class Integrity(StrEnum):
     """Whether a sandboxed trial's agent attempted what it may not do: nothing, in vain, or with an effect."""
 
@@ -406,7 +464,7 @@ class Outcome:
     `asleep_s` is how long the machine or the runner was suspended meanwhile, which is in no other time; `rate_limits`
     counts the provider's answers of 429 that the transcript tells of. `files` holds the SHA-256 of each file of the
     evidence by its name; None in runs of releases that kept none. `wire` is None where requests were not recorded,
-    `replay` where a model answered them, and `sandbox` where the agent had none.
+    `replay` where a model answered them, `sandbox` where the agent had none, and `load` where nothing was measured.
     """
 
     key: TrialKey
@@ -443,11 +501,18 @@ class Outcome:
     wire: WireFacts | None = None
     replay: ReplayFacts | None = None
     sandbox: SandboxFacts | None = None
+    load: LoadFacts | None = None
 
     @property
     def paid(self) -> Usage:
         """What counts against budgets: as the transcript has it, or the wire where that has seen more."""
         return self.usage if self.wire is None else self.usage.at_least(self.wire.usage)
+
+    @property
+    def timed_out_under_load(self) -> bool:
+        """Whether it timed out while the machine was busy, and was not alone."""
+        is_high = self.load is not None and self.load.is_high and not self.load.is_alone
+        return is_high and self.reason.ending is Ending.TIMED_OUT
 
     @property
     def status(self) -> Status:

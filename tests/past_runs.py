@@ -17,6 +17,7 @@ from pinchbench.model import (
     Grade,
     GradingType,
     JudgeGrade,
+    LoadFacts,
     Outcome,
     Reason,
     Stop,
@@ -64,6 +65,7 @@ class Made:
     transcript: str | None = None  # instead of the one that is made
     retried: tuple[Reason, ...] = ()  # attempts before this one
     wire: WireFacts | None = None
+    load: LoadFacts | None = None
     exchanges: tuple[Exchange, ...] = ()  # are recorded
 
 
@@ -219,6 +221,7 @@ def _outcome(run: PlannedRun, key: TrialKey, made: Made, *, slot: int, attempt: 
         tool_calls=1,
         models=(run.model,),
         wire=made.wire,
+        load=made.load,
         usage=Usage(
             requests=2,
             input_tokens=made.tokens * 9 // 10,

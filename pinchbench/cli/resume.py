@@ -52,6 +52,7 @@ _RESUME_SETTINGS = (
     _setting("--judge-concurrency", type=click.IntRange(1, defaults.MAX_JUDGE_CONCURRENCY), help="Calls at once."),
     _setting("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
     _setting("--retry-timeouts", is_flag=True, help="Another value than the run's needs --accept-changes."),
+    _setting("--retry-timeouts-alone", is_flag=True, help="Another value than the run's needs --accept-changes."),
     _setting("--no-fail-fast", is_flag=True, help="Go on whatever fails."),
     _setting("--no-wire", is_flag=True, help="Do not record the requests between OpenClaw and the model."),
     _setting("--max-requests", type=click.IntRange(1, defaults.MAX_REQUESTS), metavar="N", help="Requests at once."),

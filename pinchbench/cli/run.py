@@ -101,6 +101,8 @@ SECTIONS = {
 @option("--infra-retries", type=click.IntRange(0, defaults.MAX_INFRA_RETRIES), default=2, show_default=True,
         help="How many times a trial is retried after an infrastructure failure.")  # fmt: skip
 @option("--retry-timeouts", is_flag=True, help="Retry trials that timed out as well.")
+@option("--retry-timeouts-alone", is_flag=True, help="Retry trials that timed out while the machine was busy once,"
+        " when no other trial runs.")  # fmt: skip
 @option("--no-fail-fast", is_flag=True, help="Neither pause nor end the run when many trials fail for the same"
         " infrastructure reason.")  # fmt: skip
 @option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="End the run before it costs more,"

@@ -36,6 +36,7 @@ LIMITS = (
     "--max-hours",
     "--infra-retries",
     "--retry-timeouts",
+    "--retry-timeouts-alone",
     "--no-fail-fast",
 )
 

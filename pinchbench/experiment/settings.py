@@ -93,6 +93,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "timeout-multiplier": _of("timeout_multiplier", Kind.NUMBER),
         "infra-retries": _of("infra_retries", Kind.INTEGER),
         "retry-timeouts": _of("retry_timeouts", Kind.FLAG),
+        "retry-timeouts-alone": _of("retry_timeouts_alone", Kind.FLAG),
         "no-fail-fast": Setting(field="fail_fast", kind=Kind.FLAG, negates=True),
         "no-preflight": Setting(field="preflight", kind=Kind.FLAG, negates=True),
         "no-wire": Setting(field="wire", kind=Kind.FLAG, negates=True),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio import create_task_group, move_on_after, to_thread
 
-from pinchbench.model import Reason
+from pinchbench.model import LoadFacts, Reason
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
 from pinchbench.openclaw.export import Export, collect_sessions
 from pinchbench.openclaw.progress import Progress, ProgressCallbacks
@@ -26,13 +26,13 @@ from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSig
 from pinchbench.results.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from pinchbench.model import Task, Turn
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.gateway_log import GatewayLog
     from pinchbench.openclaw.homes.private import Home
-    from pinchbench.process.supervise import Leftover
+    from pinchbench.process.supervise import Leftover, ProcessEnd
 
 LINGER_S = 15.0  # OpenClaw exits 1 to 2 s after its answer (measured); after this time it never will
 MUCH_BYTES = 32 * 1024  # after a larger transcript read, the next one follows immediately
@@ -286,7 +286,17 @@ class OpenClawAgent:
             leftovers=tuple(one.command for end in progress.ends for one in end.leftovers),
             level=last.level,
             lookups=tuple(dict.fromkeys(name for end in progress.ends for name in end.lookups)),
+            load=_load(progress.ends, is_local=self.home.local),
         )
+
+
+def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:
+    """Add up the load during the turns; None if it was not measured in each. In a gateway, no turn is a process."""
+    loads = [end.load for end in ends if end.load is not None]
+    if not loads or len(loads) < len(ends):
+        return None
+    load = reduce(LoadFacts.__add__, loads)
+    return load if is_local else replace(load, cpu_wait_s=None)
 
 
 async def _follow_log(log: GatewayLog) -> None:

@@ -14,6 +14,7 @@ from pinchbench.transcript.lines import Event, parse_line
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pinchbench.model import LoadFacts
     from pinchbench.openclaw.transcript import TranscriptFacts
     from pinchbench.results.evidence import Evidence
 
@@ -33,6 +34,7 @@ class TaskResult:
         peak_rss_bytes: the peak memory of the largest process.
         rate_limits: the number of model calls that the provider rejected as too many requests.
         lookups: the host names that were looked up in a sandbox without a network.
+        load: how long processes waited for the machine meanwhile; None if that was not measured.
     """
 
     agent_id: str
@@ -55,6 +57,7 @@ class TaskResult:
     leftovers: tuple[str, ...] = ()
     level: str = "guardian"
     lookups: tuple[str, ...] = ()
+    load: LoadFacts | None = None
 
     @property
     def status(self) -> Status:

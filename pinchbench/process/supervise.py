@@ -27,6 +27,7 @@ from anyio import (
 )
 from anyio.lowlevel import checkpoint_if_cancelled
 
+from pinchbench.model import LoadFacts
 from pinchbench.process.awake import AwakeTimer, Clocks
 from pinchbench.process.guardian_link import GuardianLink, guardian_command, guardian_env
 from pinchbench.process.leftovers import end_marked
@@ -148,6 +149,7 @@ class ProcessEnd:
         not_found: whether it did not start because the executable does not exist.
         answer: the answer that a prepared job sent before it exited by itself.
         lookups: the host names that were looked up in a sandbox without a network.
+        load: how long processes waited for the machine until it exited, reached a limit or was stopped.
     """
 
     reason: EndReason
@@ -164,6 +166,7 @@ class ProcessEnd:
     not_found: bool = False
     answer: str = ""
     lookups: tuple[str, ...] = ()
+    load: LoadFacts | None = None
 
 
 class StopSignal:
@@ -354,8 +357,15 @@ class _Turn:
             leftovers=tuple(Leftover(**one) for one in told["leftovers"]),  # type: ignore[attr-defined]
             answer=str(told.get("answer", "")),
             lookups=tuple(map(str, told.get("lookups", ()))),  # type: ignore[call-overload]
+            load=_load(told),
             **fields,  # type: ignore[arg-type]
         )
+
+
+def _load(report: Mapping[str, object]) -> LoadFacts | None:
+    times = report["load"]
+    is_measured = isinstance(times, dict) and any(value is not None for value in times.values())
+    return LoadFacts(measured_s=float(str(report["ran_s"])), **times) if is_measured else None  # type: ignore[arg-type]
 
 
 @asynccontextmanager

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
 # The key is the entry's key in its parent, the files' digests belong to the journal, and the others may be missing.
-ELSEWHERE = ("key", "files", "wire", "replay", "sandbox")
+ELSEWHERE = ("key", "files", "wire", "replay", "sandbox", "load")
 OF_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name not in ELSEWHERE)
 OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSEWHERE)
 NO_LIMITS = Limits()
@@ -280,6 +280,7 @@ def _trial_result(trial: _Trial, *, says_known: bool) -> TrialEntry:
         wire=UNSET if outcome.wire is None else outcome.wire,
         replay=UNSET if outcome.replay is None else outcome.replay,
         sandbox=UNSET if outcome.sandbox is None else outcome.sandbox,
+        load=UNSET if outcome.load is None else outcome.load,
         grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
         **{name: getattr(outcome, name) for name in OF_OUTCOME},
     )

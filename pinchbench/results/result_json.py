@@ -14,6 +14,7 @@ from pinchbench.model import (
     CheckGrade,
     GradingType,
     JudgeGrade,
+    LoadFacts,
     Reason,
     ReplayFacts,
     SandboxFacts,
@@ -136,6 +137,10 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: Annotated[
         SandboxFacts | UnsetType,
         Meta(description="what its sandbox allowed, and what the agent attempted beyond; missing without"),
+    ] = UNSET
+    load: Annotated[
+        LoadFacts | UnsetType,
+        Meta(description="how long processes waited for the machine meanwhile; missing where it was not measured"),
     ] = UNSET
     grade: GradeEntry | None = None
 

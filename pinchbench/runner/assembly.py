@@ -200,6 +200,8 @@ def _dispatcher(prepared: Prepared, share: Share | None) -> Dispatcher:
             jitter=jitter,
             used=prepared.retried,
             admissions=None if share is None else share.coordinator,
+            retry_timeouts_alone=config.retry_timeouts_alone,
+            are_others_running=share.are_others_running if share is not None else lambda: False,
         ),
         throttle=rate_limit() if share is None else share.slots.rate_limit(provider_of(config), rate_limit),
         breaker=CircuitBreaker(

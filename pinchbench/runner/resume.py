@@ -130,7 +130,16 @@ def _prepare(
     }
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
     expected_s = expected_durations(trials.values(), past_of(run, tuple(trials.values()), files.output_dir))
-    to_run = [Attempt(trial=trials[key], number=state.next_attempt(key)) for key in trials if key in again]
+    alone = {key for key in state.retried if state.trials[key].ended[-1].timed_out_under_load}
+    to_run = [
+        Attempt(
+            trial=trials[key],
+            number=state.next_attempt(key),
+            is_alone=run.retry_timeouts_alone and key in alone,
+        )
+        for key in trials
+        if key in again
+    ]
     attempts, unmet = split_unmet(run, to_run)
     prepared = Prepared(
         config=run,

@@ -28,6 +28,7 @@ MEASURED = (
     "isolation",
     "timeout_multiplier",
     "retry_timeouts",
+    "retry_timeouts_alone",
     "pass_threshold",
     "openclaw_config",
     "env",

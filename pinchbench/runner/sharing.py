@@ -121,10 +121,14 @@ class Share:
         """Return whether the run may start a trial now."""
         return self.slots.rotation.is_turn(self.run, current_time())
 
+    def are_others_running(self) -> bool:
+        """Return whether trials of any of the runs are running."""
+        return self.slots.rotation.running > 0
+
     def took(self, answer: Attempt | float | None) -> None:
         """Take what the run's dispatcher has answered on its turn."""
         if isinstance(answer, Attempt):
-            self.slots.rotation.began(self.run)
+            self.slots.rotation.began(self.run, is_alone=answer.is_alone)
             self.slots.wake()
         elif answer is None:
             self.slots.leave(self.run)

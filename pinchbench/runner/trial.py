@@ -93,6 +93,8 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
     outcome = blank
     try:
         outcome = await _stages(trial, place, workspace, evidence, blank)
+        if outcome.load is not None:
+            outcome = replace(outcome, load=replace(outcome.load, is_alone=attempt.is_alone))
     except get_cancelled_exc_class():
         outcome = replace(blank, note="cancelled")
         raise
@@ -294,5 +296,6 @@ def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:
         asleep_s=result.asleep_s,
         rate_limits=result.rate_limits,
         level=result.level,
+        load=result.load,
         note=result.note[:MAX_NOTE],
     )

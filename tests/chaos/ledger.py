@@ -33,6 +33,7 @@ TIMES = frozenset(
         "duration_s",
         "cpu_s",
         "peak_rss_bytes",
+        "load",
         "session_ids",
         "workspace",
         "latency_s",

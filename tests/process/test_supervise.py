@@ -169,6 +169,7 @@ class TestNormalEnd:
         assert end.cpu_s > 0
         assert end.peak_rss_bytes > MIB
         assert 0 < end.ran_s <= end.duration_s
+        assert end.load is None or end.load.measured_s == end.ran_s
 
     async def test_death_by_signal(self, stage: PlayFolders) -> None:
         with fail_after(20):

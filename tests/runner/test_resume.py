@@ -19,7 +19,7 @@ from pinchbench.config import JudgeConfig, RegradeConfig, ResumeConfig, RunConfi
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
 from pinchbench.events import Event, RunBegan, TrialBegan, TrialEnded
 from pinchbench.files import flock
-from pinchbench.model import Reason, Stop
+from pinchbench.model import Outcome, Reason, Stop
 from pinchbench.process.leftovers import identity
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.journal.records import GradeGiven, RunFinished, RunResumed, TrialFinished
@@ -416,6 +416,22 @@ async def test_a_retry_that_was_promised_is_made_by_whoever_goes_on_and_no_furth
     assert result.unfinished == 0
     graded = read_journal(journal_of(config)).state.attempt_grades
     assert sorted(attempt for _, attempt in graded) == [1, 2]
+
+
+async def test_a_retry_that_was_promised_alone_is_made_alone_by_whoever_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Outcome, "timed_out_under_load", property(lambda one: one.reason is Reason.TIMED_OUT))
+    config = replace(a_run(tmp_path, {"task_a": "scenario: think"}), retry_timeouts_alone=True, timeout_multiplier=0.1)
+    with fail_after(RUN_LIMIT_S):
+        await run_benchmark(config)
+        die_after(config, lambda record: isinstance(record, TrialFinished) and record.retried)
+        await resume(again(config))
+    first, second = read_journal(journal_of(config)).state.attempts
+    assert first.load is not None
+    assert second.load is not None
+    assert (first.attempt, first.load.is_alone) == (1, False)
+    assert (second.attempt, second.load.is_alone) == (2, True)
 
 
 async def test_hours_are_those_of_one_session(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import anyio
@@ -14,7 +15,7 @@ from fakes import Guest, fake_openclaw, open_gate, run_config
 from pinchbench.config import ResumeConfig, RunConfig
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, PaceChanged, TrialEnded
-from pinchbench.model import Ending, Reason, Stop
+from pinchbench.model import Ending, Outcome, Reason, Stop
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import PaceSet, RunFinished, TrialFinished
 from pinchbench.runner.resume import resume
@@ -111,6 +112,23 @@ async def test_a_timeout_is_tried_again_only_when_that_is_asked_for(tmp_path: Pa
     attempts = read_journal(often.folder / "journal.jsonl").state.attempts
     assert [(one.reason, one.attempt) for one in attempts] == [(Reason.TIMED_OUT, 1), (Reason.TIMED_OUT, 2)]
     assert often.complete
+
+
+async def test_a_timeout_under_load_is_retried_once_and_alone_when_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Outcome, "timed_out_under_load", property(lambda one: one.reason is Reason.TIMED_OUT))
+    slow = dict.fromkeys(("task_a", "task_b", "task_c"), "scenario: think")
+    config = replace(a_run(tmp_path, **slow), timeout_multiplier=0.1, concurrency=3, retry_timeouts_alone=True)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_benchmark(config)
+    attempts = read_journal(result.folder / "journal.jsonl").state.attempts
+    alone = sorted((one.started_at, one.ended_at) for one in attempts if one.attempt == 2)
+    others = [one.ended_at for one in attempts if one.attempt == 1]
+    assert (len(attempts), len(alone)) == (6, 3)
+    assert max(others) <= alone[0][0]
+    assert all(end <= start for (_, end), (start, _) in pairwise(alone))
+    assert [one.load is not None and one.load.is_alone for one in result.outcomes] == [True] * 3
 
 
 async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Path) -> None:

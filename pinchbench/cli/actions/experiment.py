@@ -24,6 +24,7 @@ from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
 from pinchbench.experiment.spec import UntilDecided, of_models, read_experiment
 from pinchbench.model import Stop
+from pinchbench.report.soundness import soundness_told
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.experiment import ExperimentView, print_experiment
 from pinchbench.report.terminal.live import can_draw
@@ -103,7 +104,8 @@ def carry_out(
         comparisons = experiment.comparisons
         sequential = result.record.sequential
         weighed = sequential.comparisons if sequential is not None else ()
-        print_experiment(console, experiment.sides, comparisons, result.failed, sequential=weighed)
+        sentences = soundness_told(experiment.soundness)
+        print_experiment(console, experiment.sides, comparisons, result.failed, sequential=weighed, soundness=sentences)
         for variant in experiment.variants:
             if variant.run is not None:
                 write_run_page(variant.run.files, view.say)

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.experiment.record import read_record
 from pinchbench.report.html.experiment import ShownVariant, write_experiment_page
+from pinchbench.report.html.section import PageSection
+from pinchbench.report.soundness import soundness_told
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
+from pinchbench.results.soundness.soundness import soundness_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.experiment.record import ExperimentFiles
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import Sample
+    from pinchbench.results.soundness.soundness import Soundness
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +31,7 @@ class PastExperiment:
     name: str
     variants: tuple[ShownVariant, ...]
     comparisons: tuple[Comparison, ...]
+    soundness: Soundness
 
     @property
     def sides(self) -> list[Sample]:
@@ -57,9 +62,22 @@ def read_experiment_runs(files: ExperimentFiles) -> PastExperiment:
         name=record.name,
         variants=tuple(variants),
         comparisons=compare(sides) if has_baseline else (),
+        soundness=soundness_of(
+            {one.name: one.run.data for one in variants if one.run is not None},
+            is_shuffled=True,  # by the experiment's seed
+        ),
     )
 
 
 def write_experiment(experiment: PastExperiment, path: Path) -> None:
     """Write the page of an experiment. Blocks. Raises ResultsError."""
-    write_experiment_page(path, name=experiment.name, variants=experiment.variants, comparisons=experiment.comparisons)
+    section = PageSection(
+        id="soundness", title="Is the measurement sound?", sentences=soundness_told(experiment.soundness)
+    )
+    write_experiment_page(
+        path,
+        name=experiment.name,
+        variants=experiment.variants,
+        comparisons=experiment.comparisons,
+        sections=(section,),
+    )

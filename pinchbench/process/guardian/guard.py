@@ -12,6 +12,7 @@ import sys
 import time
 
 from pinchbench.process.guardian.line import Job, Line
+from pinchbench.process.guardian.load import LoadMeter
 from pinchbench.process.guardian.tree import MARKER, Tree, become_subreaper, command_line, spawn
 from pinchbench.process.guardian.usage import ResourceLimits
 
@@ -100,6 +101,7 @@ class Guardian:
         self._sweep_s = settings["sweep_s"]
         self._output_limit = settings["output_limit_bytes"]
         self._limits = ResourceLimits(settings)
+        self._load = LoadMeter()
         self._reason = "exited"
         self._exceeded = ""
         self._entered: Entered | None = None
@@ -158,6 +160,7 @@ class Guardian:
             word = self._line.wait(min(OUTPUT_CHECK_S, self._limits.pause_s))
             if word is None and output_size() > self._output_limit:
                 word = "output_limit"
+            self._load.measure(tree)
             if word is None and (exceeded := self._limits.exceeded(tree)):
                 word, self._exceeded = "resource_limit", exceeded
             if word is None:
@@ -220,8 +223,10 @@ class Guardian:
         answer: dict[str, object] = {}
         killed = 0
         ran_s = 0.0
+        load: dict[str, float | None] = {}
         try:
             due = self.watch(tree)
+            load = self._load.report()
             answer = self.take_answer(is_over=tree.status is not None)
             ran_s = time.monotonic() - started_at - self._line.asleep_s
             leftovers, killed = self.end(tree, due)
@@ -244,6 +249,7 @@ class Guardian:
             "survivors": list(tree.living()) if tree.alive() else [],
             "cpu_s": round(tree.cpu_s, 3),
             "peak_rss_bytes": tree.peak_rss_bytes,
+            "load": load,
             "level": (job.sandbox or {}).get("level", "guardian" if subreaper else "session"),
             **self._sandbox_report(exit_code),
         }

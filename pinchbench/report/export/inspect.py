@@ -48,6 +48,7 @@ TOLD_OPTIONS = (
     "pass_threshold",
     "infra_retries",
     "retry_timeouts",
+    "retry_timeouts_alone",
     "max_cost",
     "max_tokens",
     "max_hours",

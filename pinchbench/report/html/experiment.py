@@ -56,6 +56,7 @@ SETTINGS = {  # of an experiment's file, by their names in a comparison
     "isolation": "isolation",
     "base-url": "endpoint",
     "retry-timeouts": "retries of timeouts",
+    "retry-timeouts-alone": "retries of timeouts",
 }
 
 

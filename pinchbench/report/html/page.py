@@ -37,6 +37,7 @@ from pinchbench.report.html.trial_page import (
     trial_json,
 )
 from pinchbench.report.model_calls import model_calls_told, model_time_told
+from pinchbench.report.soundness import run_told
 from pinchbench.report.text import duration, exact_price, many
 from pinchbench.report.unsandboxed import unsandboxed_told
 from pinchbench.results.gate.record import read_gate
@@ -311,6 +312,7 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
         caused_by_agent_told(run.data): "bad",
         model_calls_told(run.data): "warn",
         unsandboxed_told(run.outcomes): "warn",
+        **dict.fromkeys(run_told(run.data), "warn"),
     }
     yield from ((kind, safe_line(sentence, 1000)) for sentence, kind in told.items() if sentence)
     if run.data.score.mean is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.model import CheckGrade, Grade, JudgeGrade, Outcome, SandboxFacts, TrialKey, WireFacts
+    from pinchbench.model import CheckGrade, Grade, JudgeGrade, LoadFacts, Outcome, SandboxFacts, TrialKey, WireFacts
     from pinchbench.results.finished_run import PastRun
     from pinchbench.transcript.conversation import Message, ToolCall
 
@@ -125,11 +125,18 @@ def _facts(run: PastRun, one: Outcome) -> list[tuple[str, str]]:
             "CPU, memory",
             f"{duration(one.cpu_s)}, {one.peak_rss_bytes / 1e6:.0f} MB at most" if one.peak_rss_bytes else "",
         ),
+        ("Waited for", _load(one.load) if one.load is not None else ""),
         ("Slot", str(one.slot)),
         ("Exit code", "" if one.exit_code is None else str(one.exit_code)),
         ("Workspace", one.workspace),
     ]
     return [(name, safe_line(value, 400)) for name, value in facts if value]
+
+
+def _load(load: LoadFacts) -> str:
+    """Return for which share of its time a trial waited for what of the machine."""
+    shares = [f"{name} {share:.0%}" for name, share in load.shares.items()]
+    return f"{', '.join(shares)} of the time{', alone' if load.is_alone else ''}"
 
 
 def _sandbox(sandbox: SandboxFacts) -> str:

@@ -246,8 +246,9 @@ def print_experiment(
     failed: Mapping[str, str],
     *,
     sequential: Sequence[SequentialComparison] = (),
+    soundness: Sequence[str] = (),
 ) -> None:
-    """Print a row for each variant, compared with the first, and why the others have none.
+    """Print a row for each variant, compared with the first, and why the others have none, and the sentences on soundness.
 
     `sequential` are the comparisons of an experiment that ends when it is decided; they take the place of the others.
     """
@@ -284,6 +285,8 @@ def print_experiment(
             ),
             soft_wrap=True,
         )
+    for sentence in soundness:
+        console.print(Text(plain(sentence)), soft_wrap=True, highlight=False)
 
 
 def _tested(comparison: Comparison) -> tuple[str, str, str]:

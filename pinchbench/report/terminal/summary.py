@@ -66,10 +66,17 @@ def print_summary(
         *_without_judge(glance, folder),
         *map(_sentence, replayed_told(outcomes)),
         *map(_sentence, filter(None, [unsandboxed_told(outcomes)])),
+        *map(_sentence, _soundness(data)),
         *map(_sentence, _headline(data)),
     ]
     for line in lines:
         console.print(line, soft_wrap=True, highlight=False)
+
+
+def _soundness(data: Aggregate) -> tuple[str, ...]:
+    from pinchbench.report.soundness import run_told  # noqa: PLC0415 - loads NumPy, which a run does not wait for
+
+    return run_told(data)
 
 
 def _sentence(text: str) -> Text:

@@ -322,7 +322,7 @@ def settings_of(run: PastRun) -> dict[str, str]:
         "timeout multiplier": config.get("timeout_multiplier"),
         "isolation": config.get("isolation"),
         "endpoint": config.get("base_url") or "the provider's",
-        "retries of timeouts": "yes" if config.get("retry_timeouts") else "no",
+        "retries of timeouts": _retried_timeouts(config),
         "OpenClaw release": run.facts.versions.get("openclaw"),
         "judge": _judges(run.facts, run.grades.values()),
     }
@@ -331,6 +331,11 @@ def settings_of(run: PastRun) -> dict[str, str]:
         for name, value in told.items()
         if value is not None
     }
+
+
+def _retried_timeouts(config: Mapping[str, object]) -> str:
+    kinds = (("retry_timeouts", "yes"), ("retry_timeouts_alone", "under load, alone"))
+    return "; ".join(word for name, word in kinds if config.get(name)) or "no"
 
 
 def _judges(facts: RunFacts, grades: Iterable[Grade]) -> str | None:

@@ -65,22 +65,31 @@ class AttemptQueue:
         jitter: Callable[[], float],
         used: Mapping[TrialKey, int] = MappingProxyType({}),
         admissions: Admissions | None = None,
+        retry_timeouts_alone: bool = False,
+        are_others_running: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`attempts` are at trials of their own, in the order in which they will be made.
+        """`attempts` are at trials of their own, in the order in which they will be made; those alone come last.
 
         A trial that ends as infrastructure, or with `retry_timeouts` as timed out, is retried at most `retries`
         times. Before the k-th time it waits `delay_s` * 2**(k-1) seconds, times what `jitter` gives (0.5 to 1.5, so
         that what failed together is not retried together), at most 300. `used` are the retries that trials of a
         resumed run have had. Without `admissions`, every trial is made.
+
+        With `retry_timeouts_alone`, a trial that timed out under load is retried once when nothing else runs, neither
+        here nor, as `are_others_running` says, in the other runs of an experiment.
         """
-        self._first = deque(attempts)
+        self._first = deque(one for one in attempts if not one.is_alone)
+        self._alone = deque(one for one in attempts if one.is_alone)
         self._retries: list[_Retry] = []  # a heap
-        self._waiting = Counter(attempt.key.task_id for attempt in self._first)
+        self._waiting = Counter(attempt.key.task_id for attempt in attempts)
         self._running: set[TrialKey] = set()
         self._used = dict(used)  # how many retries a trial has earned
         self._earned = 0  # how many retries there were so far, which numbers them
         self._allowance = retries
         self._retry_timeouts = retry_timeouts
+        self._retry_timeouts_alone = retry_timeouts_alone
+        self._are_others_running = are_others_running
+        self._is_alone = False  # what runs
         self._delay_s = delay_s
         self._jitter = jitter
         self._admissions = admissions
@@ -88,7 +97,7 @@ class AttemptQueue:
     @property
     def waiting(self) -> int:
         """How many attempts are not given out yet."""
-        return len(self._first) + len(self._retries)
+        return len(self._first) + len(self._retries) + len(self._alone)
 
     @property
     def waiting_by_task(self) -> Mapping[str, int]:
@@ -99,7 +108,9 @@ class AttemptQueue:
         """The attempt that `next`, or `probe`, gives out when the time has come; None when nothing waits."""
         if self._may_give_first(is_probe=is_probe) and not (is_probe and self._retries):
             return self._first[0]
-        return self._retries[0].attempt if self._retries else None
+        if self._retries:
+            return self._retries[0].attempt
+        return self._alone[0] if self._alone else None
 
     def next(self, now: float) -> Attempt | float | None:
         """Give out an attempt to run now, or say when to ask again, or None when there will be no more.
@@ -107,13 +118,19 @@ class AttemptQueue:
         `math.inf` stands for when something that runs has ended, or more is admitted. None is said while attempts are
         still running when none of them can earn a retry.
         """
+        if self._is_alone:
+            return math.inf
         if self._may_give_first():
             return self._give_first()
         if self._retries and self._retries[0].due_at > now:
             return self._retries[0].due_at
         if self._retries:
             return self._give_retry()
-        can_come_back = any(self._used.get(key, 0) < self._allowance for key in self._running)
+        if self._alone:
+            return math.inf if self._running or self._are_others_running() else self._give_alone()
+        can_come_back = (self._retry_timeouts_alone and bool(self._running)) or any(
+            self._used.get(key, 0) < self._allowance for key in self._running
+        )
         may_be_admitted = self._admissions is not None and not self._admissions.is_closed
         return math.inf if can_come_back or may_be_admitted else None
 
@@ -125,7 +142,9 @@ class AttemptQueue:
         """
         if self._retries:
             return self._give_retry()
-        return self._give_first() if self._may_give_first(is_probe=True) else None
+        if self._may_give_first(is_probe=True):
+            return self._give_first()
+        return self._give_alone() if self._alone and not self._running else None
 
     def ended(self, attempt: Attempt, outcome: Outcome, now: float, *, is_spared: bool = False) -> bool:
         """Take the end of an attempt that was given out; whether another one at its trial will follow.
@@ -133,6 +152,11 @@ class AttemptQueue:
         What ended as infrastructure and `is_spared` is retried without using up a retry of the trial.
         """
         self._running.remove(attempt.key)
+        self._is_alone = False
+        if self._retry_timeouts_alone and not attempt.is_alone and outcome.timed_out_under_load:
+            self._alone.append(replace(attempt, number=attempt.number + 1, is_alone=True))
+            self._waiting[attempt.key.task_id] += 1
+            return True
         used = self._used.get(attempt.key, 0)
         match outcome.reason.ending:
             case Ending.INFRASTRUCTURE:
@@ -153,7 +177,7 @@ class AttemptQueue:
         if follows:
             delay_s = self._delay_s * 2 ** min(used, MAX_DOUBLINGS) * self._jitter()
             self._used[attempt.key] = used if is_spared else used + 1
-            again = replace(attempt, number=attempt.number + 1)
+            again = replace(attempt, number=attempt.number + 1, is_alone=False)
             self._earned += 1
             retry = _Retry(due_at=now + min(MAX_DELAY_S, delay_s), order=self._earned, attempt=again)
             heapq.heappush(self._retries, retry)
@@ -170,6 +194,7 @@ class AttemptQueue:
         if self._admissions.is_closed:
             self._first.clear()
             self._retries.clear()
+            self._alone.clear()
             self._waiting.clear()
         while self._first:
             admission = self._admissions.admits(self._first[0].key)
@@ -177,6 +202,10 @@ class AttemptQueue:
                 return is_probe or admission is Admission.NOW
             self._waiting[self._first.popleft().key.task_id] -= 1
         return False
+
+    def _give_alone(self) -> Attempt:
+        self._is_alone = True
+        return self._given(self._alone.popleft())
 
     def _give_first(self) -> Attempt:
         return self._given(self._first.popleft())

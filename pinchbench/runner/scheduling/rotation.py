@@ -28,6 +28,7 @@ class Rotation:
         self._preparing = set(runs)
         self._ready: set[str] = set()
         self._running = 0
+        self._is_alone = False  # the trial that runs
         self._started = dict.fromkeys(self._preparing, 0)
         self._idle_until: dict[str, float] = {}
 
@@ -35,6 +36,11 @@ class Rotation:
     def started(self) -> Mapping[str, int]:
         """How many trials of each run have been started."""
         return self._started
+
+    @property
+    def running(self) -> int:
+        """How many trials of all runs are running."""
+        return self._running
 
     def ready(self, run: str, *, done: int = 0) -> None:
         """Let a run take part; `done` of its trials have ended before."""
@@ -52,7 +58,7 @@ class Rotation:
         """Return whether a run may start a trial now."""
         if run not in self._ready:
             return True  # it has left, and starts nothing
-        if self._preparing or self._running >= self._slots:
+        if self._preparing or self._is_alone or self._running >= self._slots:
             return False
         able = [one for one in self._ready if self._idle_until.get(one, -math.inf) <= now or one == run]
         return min(able, key=self._place) == run
@@ -70,14 +76,16 @@ class Rotation:
         """Take note that every run may be able to start a trial again."""
         self._idle_until.clear()
 
-    def began(self, run: str) -> None:
-        """Take note that a run has started a trial."""
+    def began(self, run: str, *, is_alone: bool = False) -> None:
+        """Take note that a run has started a trial; `is_alone`: none may start until it has ended."""
+        self._is_alone = is_alone
         self._running += 1
         self._started[run] += 1
 
     def ended(self, run: str) -> None:
         """Take note that a trial of a run has ended, so that the run may be able to start another one."""
         self._running -= 1
+        self._is_alone = False
         self._idle_until.pop(run, None)
 
     def _place(self, run: str) -> tuple[int, bytes]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.model import Attempt, Ending, GradingType, Outcome, Reason, Task, Trial, TrialKey
+from pinchbench.model import Attempt, Ending, GradingType, LoadFacts, Outcome, Reason, Task, Trial, TrialKey
 from pinchbench.runner.scheduling.queue import MAX_DELAY_S, Admission, AttemptQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LOST = Reason.GATEWAY_LOST
 
@@ -47,6 +51,23 @@ class Chosen:
 
 def chosen_from(planned: list[Attempt], admissions: Chosen) -> AttemptQueue:
     return AttemptQueue(planned, retries=1, retry_timeouts=False, delay_s=10, jitter=lambda: 1, admissions=admissions)
+
+
+def alone_schedule(planned: list[Attempt], *, others: Callable[[], bool] = lambda: False) -> AttemptQueue:
+    return AttemptQueue(
+        planned,
+        retries=1,
+        retry_timeouts=False,
+        delay_s=10,
+        jitter=lambda: 1,
+        retry_timeouts_alone=True,
+        are_others_running=others,
+    )
+
+
+def timed_out(attempt: Attempt, *, waited_s: float = 30, is_alone: bool = False) -> Outcome:
+    load = LoadFacts(measured_s=100, cpu_wait_s=waited_s, is_alone=is_alone)
+    return replace(outcome(attempt, Reason.TIMED_OUT), load=load)
 
 
 def given_out(one: AttemptQueue, now: float = 0) -> Attempt:
@@ -208,6 +229,61 @@ def test_the_probe_is_the_retry_that_would_come_first_due_or_not() -> None:
     assert one.probe() == replace(second, number=2)
     assert one.probe() == third
     assert one.probe() is None
+
+
+def test_a_trial_that_timed_out_under_load_is_retried_once_when_nothing_else_runs() -> None:
+    first, second = attempts(2)
+    one = alone_schedule([first, second])
+    given_out(one)
+    given_out(one)
+    assert one.ended(first, timed_out(first), 1)
+    assert (one.waiting, one.waiting_by_task["t0"]) == (1, 1)
+    assert one.next(2) == math.inf  # the second one runs
+    assert one.ended(second, outcome(second, LOST), 3)
+    assert one.next(4) == 13  # its retry comes first
+    retry = given_out(one, 13)
+    assert not one.ended(retry, outcome(retry, Reason.COMPLETED), 14)
+    alone = given_out(one, 15)
+    assert alone == replace(first, number=2, is_alone=True)
+    assert one.next(16) == math.inf
+    assert not one.ended(alone, timed_out(alone, is_alone=True), 17)
+    assert one.next(18) is None
+
+
+@pytest.mark.parametrize("waited_s", [0, 19])
+def test_a_trial_that_timed_out_on_an_idle_machine_is_not_retried_alone(waited_s: float) -> None:
+    (attempt,) = attempts(1)
+    one = alone_schedule([attempt])
+    given_out(one)
+    assert not one.ended(attempt, timed_out(attempt, waited_s=waited_s), 1)
+
+
+def test_nothing_else_means_the_other_runs_of_an_experiment_too() -> None:
+    (attempt,) = attempts(1)
+    running = [True]
+    one = alone_schedule([attempt], others=lambda: running[0])
+    given_out(one)
+    one.ended(attempt, timed_out(attempt), 1)
+    assert one.next(2) == math.inf
+    running[0] = False
+    assert given_out(one, 3).is_alone
+
+
+def test_while_one_runs_that_may_be_retried_alone_there_is_more_to_come() -> None:
+    first, second = attempts(2)
+    one = alone_schedule([first, second])
+    given_out(one)
+    given_out(one)
+    assert one.next(1) == math.inf
+
+
+def test_attempts_of_a_resumed_run_that_are_to_be_alone_come_last() -> None:
+    first, second = attempts(2)
+    one = alone_schedule([replace(first, number=2, is_alone=True), second])
+    assert one.coming() == second
+    assert given_out(one) == second
+    one.ended(second, outcome(second, Reason.COMPLETED), 1)
+    assert given_out(one).is_alone
 
 
 @given(

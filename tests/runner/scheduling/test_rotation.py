@@ -94,3 +94,11 @@ def test_every_run_is_able_again_when_more_is_admitted() -> None:
     assert rotation.is_turn(first, 0.0)
     rotation.able()
     assert not rotation.is_turn(first, 0.0)
+
+
+def test_while_a_trial_runs_alone_no_run_starts_another() -> None:
+    rotation = ready("a", "b", slots=10)
+    rotation.began("a", is_alone=True)
+    assert (rotation.is_turn("a", 0.0), rotation.is_turn("b", 0.0), rotation.running) == (False, False, 1)
+    rotation.ended("a")
+    assert rotation.is_turn("b", 0.0)
