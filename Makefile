@@ -111,6 +111,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/bench/calibration.py
 	$(BIN)/python tests/bench/sequential.py
 	$(BIN)/python tests/bench/items.py
+	$(BIN)/python tests/bench/soundness.py
 	$(BIN)/python tests/bench/wire.py
 	$(BIN)/python tests/bench/deaths.py
 

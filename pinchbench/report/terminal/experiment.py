@@ -248,7 +248,7 @@ def print_experiment(
     sequential: Sequence[SequentialComparison] = (),
     soundness: Sequence[str] = (),
 ) -> None:
-    """Print a row for each variant, compared with the first, and why the others have none, and the sentences on soundness.
+    """Print a row for each variant, compared with the first, and why others have none, and how sound that is.
 
     `sequential` are the comparisons of an experiment that ends when it is decided; they take the place of the others.
     """
@@ -285,8 +285,8 @@ def print_experiment(
             ),
             soft_wrap=True,
         )
-    for sentence in soundness:
-        console.print(Text(plain(sentence)), soft_wrap=True, highlight=False)
+    for said in soundness:
+        console.print(Text(plain(said)), soft_wrap=True, highlight=False)
 
 
 def _tested(comparison: Comparison) -> tuple[str, str, str]:
