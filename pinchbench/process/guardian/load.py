@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RESOURCES = ("cpu", "memory", "io")
 HAS_WAITS = os.path.exists("/proc/self/schedstat")  # noqa: PTH110 - as above
-CHECK_S = 1.0  # between two looks at the threads of a tree, which take about 0.2 ms for an agent
+CHECK_S = 1.0  # between two looks at the threads of a tree, which take 0.7 ms of CPU time for 20 threads
 
 
 class LoadMeter:

@@ -110,7 +110,7 @@ class AttemptQueue:
             return self._first[0]
         if self._retries:
             return self._retries[0].attempt
-        return self._alone[0] if self._alone else None
+        return self._alone[0] if self._alone and not (is_probe and self._running) else None
 
     def next(self, now: float) -> Attempt | float | None:
         """Give out an attempt to run now, or say when to ask again, or None when there will be no more.

@@ -277,6 +277,18 @@ def test_while_one_runs_that_may_be_retried_alone_there_is_more_to_come() -> Non
     assert one.next(1) == math.inf
 
 
+def test_a_trial_alone_tells_whether_things_work_again_when_nothing_runs() -> None:
+    first, second = attempts(2)
+    one = alone_schedule([first, second])
+    given_out(one)
+    given_out(one)
+    one.ended(first, timed_out(first), 1)
+    assert (one.coming(is_probe=True), one.probe()) == (None, None)
+    one.ended(second, outcome(second, Reason.COMPLETED), 2)
+    alone = replace(first, number=2, is_alone=True)
+    assert (one.coming(is_probe=True), one.probe()) == (alone, alone)
+
+
 def test_attempts_of_a_resumed_run_that_are_to_be_alone_come_last() -> None:
     first, second = attempts(2)
     one = alone_schedule([replace(first, number=2, is_alone=True), second])
