@@ -41,7 +41,7 @@ def test_runs_of_one_model_with_the_same_settings_are_one_variant(tmp_path: Path
 @pytest.mark.parametrize("config", [{"openclaw_config": {"tools": {"deny": ["exec"]}}}, {"env": {"LANG": "C"}}])
 def test_what_a_run_adds_for_its_agents_makes_another_variant(tmp_path: Path, config: dict[str, object]) -> None:
     _write(tmp_path, 1, 0.2)
-    _write(tmp_path, 2, 0.6, **config)
+    _write(tmp_path, 2, 0.6, **config)  # type: ignore[arg-type]
 
     assert len(find_subjects((), tmp_path, digests=DIGESTS).subjects) == 2
 
