@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 ALPHA = 0.05
-METHOD = "test martingale of symmetric differences, mixed over sizes; interval by betting; Bonferroni over variants"
+METHOD = (
+    "test martingale of symmetric differences, mixed over sizes, and betting on the mean, mixed over stakes: both must"
+    " decide; interval by betting; Bonferroni over variants"
+)
 SOURCE = (
     "V. de la Peña, A general class of exponential inequalities for martingales and ratios, Annals of Probability 27"
     " (1999); I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, Journal of the"
@@ -16,8 +19,13 @@ SOURCE = (
 # Sizes of the bets: how strongly a difference is expected to be one-sided. Spread over all that occurs, because the
 # size that suits an experiment is known at its end only; each one more costs a little (the wealth is their mean).
 SIZES = np.geomspace(0.35, 6.0, 8)
-FRACTIONS = np.geomspace(0.02, 0.95, 8)  # of the largest stake that can't be lost as a whole
+# Parts of what can be lost at once, and the share of the money that stakes each. The last one decides large differences
+# early: with half of the money, 0.2 takes 15 to 25 % fewer blocks than with eight equal shares.
+STAKES = np.array([0.15, 0.35, 0.65, 0.99])
+SHARES = np.array([0.1, 0.2, 0.2, 0.5])
 MEANS = np.linspace(-1.0, 1.0, 401)  # which the interval may include, in steps of 0.005
+ZERO = len(MEANS) // 2
+LARGEST = 600.0  # exp() of more overflows
 
 
 class SequentialEvidence:
@@ -33,14 +41,20 @@ class SequentialEvidence:
       difference costs nothing, and small differences count as much as large ones if they all have the same sign.
     - For *a mean of m*: the product of 1 ± stake x (difference - m), which needs no symmetry; the means that are not
       refuted are the interval (Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting",
-      Journal of the Royal Statistical Society B 86). It is wider, and may include 0 where the first one is decided.
+      Journal of the Royal Statistical Society B 86).
+
+    A difference is decided where both refute that there is none, the first with alpha for both sides, the second with
+    alpha for each side. The first alone keeps to alpha for identical variants, but not for those that differ from task
+    to task and on average not: where some tasks fail and all others gain a little, it called a difference in up to 40 %
+    of simulated experiments, both together in at most 5 % (tests/bench/sequential.py).
     """
 
     def __init__(self, *, comparisons: int = 1, alpha: float = ALPHA) -> None:
         """`comparisons` of one experiment share `alpha`, the probability that any of them is wrong (Bonferroni)."""
-        self._limit = math.log(2 * comparisons / alpha)  # two sides
+        self.decided_at = comparisons / alpha  # the e-value from which on a difference is decided
+        self._limit = math.log(2 * self.decided_at)  # two sides
         self._signs = np.zeros((2, len(SIZES)))  # logarithms of wealths: for a positive and for a negative difference
-        self._means = np.zeros((2, len(FRACTIONS), len(MEANS)))
+        self._means = np.zeros((2, len(STAKES), len(MEANS)))
         self._sum = self._squares = 0.0
         self.blocks = 0
 
@@ -54,7 +68,7 @@ class SequentialEvidence:
         won = np.tanh(SIZES * value)
         self._signs += np.log1p(np.stack((won, -won)))
         away = value - MEANS
-        stakes = FRACTIONS[:, None]
+        stakes = STAKES[:, None]
         self._means[0] += np.log1p(stakes * away / (bound + MEANS + 1e-9))
         self._means[1] += np.log1p(-stakes * away / (bound - MEANS + 1e-9))
         self._sum += value
@@ -68,27 +82,23 @@ class SequentialEvidence:
 
     @property
     def is_better(self) -> bool:
-        """Whether identical variants are refuted in favour of the second one."""
-        return self._log_wealth(0) >= self._limit
+        """Whether it is decided that the second variant is better."""
+        return self._log_evidence(0) >= math.log(self.decided_at)
 
     @property
     def is_worse(self) -> bool:
-        """Whether identical variants are refuted in favour of the first one."""
-        return self._log_wealth(1) >= self._limit
+        """Whether it is decided that the second variant is worse."""
+        return self._log_evidence(1) >= math.log(self.decided_at)
 
     @property
     def e_value(self) -> float:
-        """The evidence against identical variants: the larger wealth. Decided from 2 x comparisons / alpha on."""
-        return math.exp(min(700.0, max(self._log_wealth(0), self._log_wealth(1))))
-
-    @property
-    def decided_at(self) -> float:
-        """The e-value from which on a difference is decided."""
-        return math.exp(self._limit)
+        """The evidence for a difference, on the side that has more of it. Decided from `decided_at` on."""
+        return math.exp(min(LARGEST, max(self._log_evidence(0), self._log_evidence(1))))
 
     def interval(self) -> tuple[float, float]:
         """Return the lowest and the highest mean difference that are not refuted, in -1 to 1."""
-        wealth = np.log(np.mean(np.exp(np.minimum(self._means, 600.0)), axis=1)).max(axis=0)
+        shares = SHARES[None, :, None]
+        wealth = np.log(np.sum(shares * np.exp(np.minimum(self._means, LARGEST)), axis=1)).max(axis=0)
         kept = MEANS[wealth < self._limit]
         if not len(kept):  # both neighbours of a mean between two steps are refuted
             nearest = float(np.clip(self.mean or 0.0, -1.0, 1.0))
@@ -110,5 +120,7 @@ class SequentialEvidence:
         missing = needed - abs(self._sum) - further * mean
         return 0.5 * math.erfc(missing / math.sqrt(2 * max(further, 1) * variance))
 
-    def _log_wealth(self, side: int) -> float:
-        return float(np.log(np.mean(np.exp(np.minimum(self._signs[side], 600.0)))))
+    def _log_evidence(self, side: int) -> float:
+        symmetric = np.mean(np.exp(np.minimum(self._signs[side], LARGEST))) / 2
+        on_mean = np.sum(SHARES * np.exp(np.minimum(self._means[side, :, ZERO], LARGEST)))
+        return float(np.log(min(symmetric, on_mean)))

@@ -5,8 +5,9 @@
 true difference is known, over the kinds of scores of `calibration.py`, looking after each block. For each it prints in
 %: how often a difference is decided, how often on the wrong side (any side where there is no difference), and how often
 the interval at the end holds the true difference; the mean number of blocks; and how many blocks fewer that is than the
-fixed design needs that has the same power: a t-test of the first n blocks of the full repetitions. Some minutes on one
-core.
+fixed design needs that has the same power: a t-test of the first n blocks of the full repetitions, and of as few whole
+repetitions. Then the same for variants that differ from task to task, or from trial to trial, but not on average. Some
+minutes on one core.
 """
 
 from __future__ import annotations
@@ -27,11 +28,17 @@ from pinchbench.results.compare.sequential_verdict import SequentialVerdict
 from pinchbench.results.statistics import student_t
 
 if TYPE_CHECKING:
-    from bench.calibration import Shape, Table
+    from collections.abc import Callable, Mapping
+
+    from numpy.random import Generator
+
+    from bench.calibration import Table
     from pinchbench.results.compare.sequential_verdict import SequentialComparison
 
 TASKS, RUNS = 43, 6
 WORSE = (0.0, 0.05, 0.1, 0.2)
+DIFFERENT = {SequentialVerdict.BETTER, SequentialVerdict.WORSE}
+NOISE = 0.15  # of a trial
 MOST_POWER = 0.98  # above, the fixed design's number of blocks is told by a handful of the experiments
 
 
@@ -44,10 +51,35 @@ class Played:
     fixed: Table
 
 
-def play(shape: Shape, *, worse: float, source: np.random.Generator, seed: int) -> Played:
-    """Play one experiment of a baseline and a variant that is worse."""
-    before, after = shape.draw(source, tasks=TASKS, runs=200, worse=worse)  # the first ones are made
-    truth = float((after - before).mean())
+def _fail(tasks: int, source: Generator) -> Table:
+    """Some tasks fail, all others gain a little."""
+    differences = np.full((TASKS, RUNS), tasks / (TASKS - tasks)) + NOISE * source.standard_normal((TASKS, RUNS))
+    differences[:tasks] -= TASKS / (TASKS - tasks)
+    return np.clip(differences, -1, 1)
+
+
+def _rarely(chance: float, source: Generator) -> Table:
+    """Any trial may fail, and gains a little otherwise."""
+    return np.where(source.random((TASKS, RUNS)) < chance, -1.0, chance / (1 - chance))
+
+
+def _both_ways(source: Generator) -> Table:
+    """0 or 1: half of the tasks are passed more often, the others less often."""
+    change = np.where(np.arange(TASKS) % 2, 0.2, -0.2 * (TASKS // 2) / (TASKS - TASKS // 2))[:, None]
+    size = (TASKS, RUNS)
+    return (source.random(size) < 0.5 + change).astype(float) - (source.random(size) < 0.5)
+
+
+NOT_ON_AVERAGE: Mapping[str, Callable[[Generator], Table]] = {
+    "7 tasks fail, others +0.19": lambda source: _fail(7, source),
+    "5 % of trials fail, others +0.05": lambda source: _rarely(0.05, source),
+    "1/6 of trials fail, others +0.2": lambda source: _rarely(1 / 6, source),
+    "0 or 1, tasks +0.2 and -0.2": _both_ways,
+}
+
+
+def play(before: Table, after: Table, *, truth: float, source: Generator, seed: int) -> Played:
+    """Play one experiment of a baseline and a variant with these scores, a row a task."""
     names = tuple(str(number) for number in range(TASKS))
     sequential = Sequential(Design(variants=("base", "other"), tasks=names, runs=RUNS, seed=seed))
     made = 0
@@ -79,12 +111,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What sequential experiments cost and err.")
     parser.add_argument("--experiments", type=int, default=400, help="for each row")
     asked = parser.parse_args()
-    print(f"{'scores':<30} {'true':>5}  decided  wrong   held  blocks  fixed, same power  saved")
+    print(f"{'scores':<30} {'true':>5}  decided  wrong   held  blocks  fixed, same power  saved  of whole repetitions")
     for shape in SHAPES:
         for worse in WORSE:
             source = np.random.default_rng(11)
-            played = [play(shape, worse=worse, source=source, seed=seed) for seed in range(asked.experiments)]
-            decided = np.array([one.end.verdict is not SequentialVerdict.UNDECIDABLE for one in played])
+            played = []
+            for seed in range(asked.experiments):
+                before, after = shape.draw(source, tasks=TASKS, runs=200, worse=worse)  # the first ones are made
+                truth = float((after - before).mean())
+                played.append(play(before, after, truth=truth, source=source, seed=seed))
+            decided = np.array([one.end.verdict in DIFFERENT for one in played])
             wrong = np.array(
                 [
                     one.end.verdict in {SequentialVerdict.BETTER} | ({SequentialVerdict.WORSE} if not worse else set())
@@ -96,12 +132,24 @@ def main() -> None:
             power = fixed_power(np.array([one.fixed for one in played]))
             enough = np.flatnonzero(power >= min(decided.mean(), MOST_POWER))
             fixed = int(enough[0]) + 1 if worse and len(enough) else None
-            saved = f"{fixed:>17}  {100 * (1 - blocks / fixed):4.0f}" if fixed else f"{'':>17}"
+            saved = ""
+            if fixed:
+                whole = -(-fixed // TASKS) * TASKS
+                saved = f"{fixed:>17}  {100 * (1 - blocks / fixed):4.0f}  {100 * (1 - blocks / whole):4.0f}"
             print(
                 f"{shape.name:<30} {worse:>5}  {100 * decided.mean():7.1f}  {100 * wrong.mean():5.1f}"
                 f"  {100 * held.mean():5.1f}  {blocks:6.1f}  {saved}",
                 flush=True,
             )
+    print(f"\n{'no difference on average':<36}  called different")
+    for name, draw in NOT_ON_AVERAGE.items():
+        source = np.random.default_rng(12)
+        called = 0
+        for seed in range(asked.experiments):
+            differences = draw(source)
+            end = play(np.zeros_like(differences), differences, truth=0.0, source=source, seed=seed).end
+            called += end.verdict in DIFFERENT
+        print(f"{name:<36}  {100 * called / asked.experiments:5.1f}", flush=True)
 
 
 if __name__ == "__main__":

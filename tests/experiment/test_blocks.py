@@ -278,7 +278,7 @@ async def test_an_experiment_that_died_comes_to_the_same_verdict(tmp_path: Path)
 
 @pytest.mark.anyio
 async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_loser_is_dropped(tmp_path: Path) -> None:
-    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad", "mock/alike"), runs=6, margin=0.5)
+    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad", "mock/alike"), runs=6, margin=0.3)
     with fail_after(RUN_LIMIT_S):
         result = await run_experiment(experiment)
     assert verdicts(result) == {"bad": SequentialVerdict.WORSE, "alike": SequentialVerdict.EQUAL}

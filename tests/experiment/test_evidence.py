@@ -20,7 +20,7 @@ def evidence_of(differences: list[float], *, comparisons: int = 1) -> Sequential
 
 def test_without_a_block_nothing_is_decided_and_every_mean_is_possible() -> None:
     evidence = SequentialEvidence()
-    assert (evidence.mean, evidence.is_better, evidence.is_worse, evidence.e_value) == (None, False, False, 1.0)
+    assert (evidence.mean, evidence.is_better, evidence.is_worse, evidence.e_value) == (None, False, False, 0.5)
     assert evidence.interval() == (-1.0, 1.0)
 
 
@@ -32,15 +32,24 @@ def test_blocks_without_a_difference_cost_no_evidence() -> None:
 
 
 def test_steady_differences_are_decided_on_the_side_where_they_lie() -> None:
-    better, worse = evidence_of([0.3] * 12), evidence_of([-0.3] * 12)
+    better, worse = evidence_of([0.3] * 24), evidence_of([-0.3] * 24)
     assert (better.is_better, better.is_worse) == (True, False)
     assert (worse.is_better, worse.is_worse) == (False, True)
     assert worse.e_value == pytest.approx(better.e_value)
-    assert better.e_value >= better.decided_at == pytest.approx(40)
+    assert better.e_value >= better.decided_at == pytest.approx(20)
+
+
+def test_small_gains_decide_nothing_as_long_as_a_few_large_losses_could_outweigh_them() -> None:
+    evidence = evidence_of([0.05] * 40)
+    assert not evidence.is_better
+    for _ in range(2):
+        evidence.add(-1.0)
+    assert evidence.mean == pytest.approx(0.0)
+    assert not evidence.is_worse
 
 
 def test_more_comparisons_need_more_evidence() -> None:
-    assert evidence_of([], comparisons=4).decided_at == pytest.approx(160)
+    assert evidence_of([], comparisons=4).decided_at == pytest.approx(80)
 
 
 def test_the_interval_narrows_around_the_mean_and_never_beyond_what_a_rare_difference_allows() -> None:
