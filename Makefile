@@ -12,10 +12,10 @@ WORKERS ?= 4
 
 help:
 	@echo "make demo   run the core tasks on real OpenClaw with the built-in scripted model"
-	@echo "make test   every check and test, on both OpenClaw releases (about an hour on two cores)"
+	@echo "make test   every check and test, on both OpenClaw releases (about forty minutes on two cores)"
 	@echo "make check  all but real OpenClaw and the long kills (about six minutes on two cores)"
 	@echo "make e2e    only the tests on real OpenClaw"
-	@echo "make e2e-long  more of them: other providers, and limits without a sandbox (about fifteen minutes)"
+	@echo "make e2e-long  more of them: the whole suite in private homes, five kills, other providers (about an hour)"
 	@echo "make attacks  what an agent can do to the measurement at each level of the sandbox (about fifteen minutes)"
 	@echo "make suite  write the tasks' generated files, and their table in tasks/README.md"
 	@echo "make docs   write the generated pages of the documentation and build it into .site/"
@@ -76,7 +76,7 @@ check: $(VENV)/.dev $(VENV)/.browser
 
 e2e: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done
-	$(BIN)/pytest -n $(JOBS) -m "openclaw and not long" tests/e2e
+	$(BIN)/pytest -n $(JOBS) -m "openclaw and not long" --dist worksteal tests/e2e
 
 e2e-long: $(VENV)/.dev
 	@for release in $(RELEASES); do $(BIN)/pinchbench-async openclaw install $$release >/dev/null || exit; done

@@ -6,13 +6,21 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pytest
 import yaml
+
+from fakes import NEW_RELEASE, OLD_RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 Step = tuple[str, dict[str, object]]
+
+# For what does not depend on the release as far as is known: `make e2e` shows it on the newer one.
+older_release_is_long = pytest.mark.parametrize(
+    "openclaw", [NEW_RELEASE, pytest.param(OLD_RELEASE, marks=pytest.mark.long)], indirect=True
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Bundled tasks on real OpenClaw, killed and resumed five times: the scores equal those of an undisturbed run."""
+"""Bundled tasks on real OpenClaw, killed and resumed: the scores equal those of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ TASKS = (
     *("task_00_sanity", "task_01_calendar", "task_02_shipment_audit"),
     *("task_03_rota_repair", "task_04_workshop_memory", "task_05_outage_brief"),
 )
-KILLS = 5  # each costs another set-up, so that one release has to do
 ANYWHERE_S = 20.0  # about as long as a set-up
 AT_WORK_S = 8.0  # about as long as a trial
 
@@ -46,20 +45,23 @@ def blows(rng: Random) -> list[Blow]:
     return [anywhere, *at_work, *at_ends]
 
 
-def torment(place: Place, findings: Findings) -> None:
-    """Hit the run until the blows are used up or it is whole."""
+def torment(place: Place, findings: Findings, kills: int) -> None:
+    """Hit the run this often, until the blows are used up or it is whole."""
     rng = Random(place.options[1])
     waiting = blows(rng)
     rng.shuffle(waiting)
+    del waiting[:-kills]
     campaign = Campaign(place, findings, has_calls=False)
     while not campaign.is_over and (waiting or not findings.bad):
         campaign.go_on(blow=waiting.pop() if waiting else None)
     campaign.close(None)
 
 
+# Each kill costs another set-up, so that one release has to do.
 @pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
-async def test_a_run_that_is_killed_five_times_gives_every_task_its_score_and_runs_none_twice(
-    openclaw: OpenClaw, tmp_path: Path
+@pytest.mark.parametrize(("tasks", "kills"), [(TASKS[:3], 3), pytest.param(TASKS, 5, marks=pytest.mark.long)])
+async def test_a_run_that_is_killed_again_and_again_gives_every_task_its_score_and_runs_none_twice(
+    openclaw: OpenClaw, tmp_path: Path, tasks: tuple[str, ...], kills: int
 ) -> None:
     findings = Findings()
     async with fake_judge(good(1.0)) as judge:
@@ -68,12 +70,12 @@ async def test_a_run_that_is_killed_five_times_gives_every_task_its_score_and_ru
             f"--openclaw={openclaw.version}",
             "--concurrency=2",
             "--no-judge-cache",
-            f"--suite={','.join(TASKS)}",
+            f"--suite={','.join(tasks)}",
         )
         judging = ("--judge=judge-1", f"--judge-base-url={judge.base_url}")
         place = Place(folder=tmp_path, options=(*options, *judging), cache=cache_dir())
-        await to_thread.run_sync(torment, place, findings)
+        await to_thread.run_sync(torment, place, findings, kills)
     assert findings.bad == []
-    assert findings.kills == KILLS
-    assert findings.ends >= 6
-    assert scores(result_of(place)) == dict.fromkeys(TASKS, ("completed", "1.00"))
+    assert findings.kills == kills
+    assert findings.ends >= len(tasks)
+    assert scores(result_of(place)) == dict.fromkeys(tasks, ("completed", "1.00"))

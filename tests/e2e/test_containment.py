@@ -15,7 +15,7 @@ from anyio import fail_after, to_thread
 
 from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.process.leftovers import find_marked
-from real_openclaw import Step, TaskFile, write_suite
+from real_openclaw import Step, TaskFile, older_release_is_long, write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +52,7 @@ def _alive(tag: int) -> list[str]:
     return found
 
 
+@older_release_is_long
 @pytest.mark.usefixtures("home")
 async def test_nobody_survives_a_normal_end_or_a_timeout(openclaw: OpenClaw, tmp_path: Path) -> None:
     normal, late = _tag(1), _tag(2)

@@ -10,25 +10,34 @@ import anyio
 import pytest
 
 from fake_judge import fake_judge, good
-from fakes import OLD_RELEASE
+from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench import JudgeConfig, RunConfig, run_benchmark
+from pinchbench.model import GradingType
 from pinchbench.process.leftovers import find_marked
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 from real_openclaw import TaskFile, UserHome, write_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
 
 pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
 
-TASKS = [task.task_id for task in load_suite(bundled_tasks_dir()).suite.tasks]
+TASKS = {task.task_id: task for task in load_suite(bundled_tasks_dir()).suite.tasks}
+# of each type of grading, and one with several sessions
+SAMPLE = ("task_00_sanity", "task_04_workshop_memory", "task_05_outage_brief", "task_11_evidence_brief")
+IN_GATEWAY = ("--isolation=gateway", "--sandbox=none")  # a third of the CPU time of private homes
 
 
-async def run_bundled(model: str, openclaw: OpenClaw, folder: Path, judge: str, suite: str) -> dict[str, Any]:
+async def run_bundled(
+    model: str, openclaw: OpenClaw, folder: Path, judge: str, tasks: Collection[str], *settings: str
+) -> dict[str, Any]:
     """Run bundled tasks as a user does, and return the result's JSON. No limit is reached on a slow machine, either."""
-    options = [f"--model={model}", f"--openclaw={openclaw.version}", "--concurrency=2", "--json", f"--suite={suite}"]
+    options = [f"--model={model}", f"--openclaw={openclaw.version}", "--concurrency=2", "--json"]
+    suite = "all" if len(tasks) == len(TASKS) else ",".join(tasks)
+    options += [f"--suite={suite}", *settings]
     judging = ["--judge=judge-1", f"--judge-base-url={judge}", "--no-judge-cache"]
     places = [f"--output-dir={folder / 'results'}", f"--run-root={folder / 'pb'}", "--timeout-multiplier=3"]
     argv = [sys.executable, "-m", "pinchbench", *options, *judging, *places]
@@ -39,14 +48,15 @@ async def run_bundled(model: str, openclaw: OpenClaw, folder: Path, judge: str, 
     return data
 
 
-async def test_the_solutions_earn_every_point_of_the_whole_suite(
-    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+async def check_solutions(
+    openclaw: OpenClaw, home: UserHome, folder: Path, tasks: Collection[str], *settings: str
 ) -> None:
+    """Check that the solutions of these tasks earn every point."""
     before = home.snapshot()
     async with fake_judge(good(1.0)) as judge:
-        data = await run_bundled("demo/oracle", openclaw, tmp_path, judge.base_url, "all")
-    assert {task["task_id"]: task["score"] for task in data["tasks"]} == dict.fromkeys(TASKS, 1.0)
-    assert (data["score"]["mean"], data["score"]["tasks"]) == (1.0, len(TASKS))
+        data = await run_bundled("demo/oracle", openclaw, folder, judge.base_url, tasks, *settings)
+    assert {task["task_id"]: task["score"] for task in data["tasks"]} == dict.fromkeys(tasks, 1.0)
+    assert (data["score"]["mean"], data["score"]["tasks"]) == (1.0, len(tasks))
     assert data["left_out"] == {"ungraded": 0, "infrastructure": 0, "not_run": 0, "tasks_without_score": 0}
     # the judge has read what the agents really wrote
     asked = json.dumps([request.json for request in judge.requests])
@@ -54,12 +64,33 @@ async def test_the_solutions_earn_every_point_of_the_whole_suite(
     assert home.snapshot() == before
 
 
+async def test_the_solutions_earn_every_point_of_each_type_of_grading(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
+    assert {TASKS[name].grading_type for name in SAMPLE} == set(GradingType)
+    await check_solutions(openclaw, home, tmp_path, SAMPLE)
+
+
+@pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
+async def test_the_solutions_earn_every_point_of_the_whole_suite_in_a_gateway(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
+    await check_solutions(openclaw, home, tmp_path, TASKS, *IN_GATEWAY)
+
+
+@pytest.mark.long
+async def test_the_solutions_earn_every_point_of_the_whole_suite_in_private_homes(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
+    await check_solutions(openclaw, home, tmp_path, TASKS)
+
+
 @pytest.mark.parametrize("openclaw", [OLD_RELEASE], indirect=True)
 async def test_doing_nothing_earns_next_to_nothing(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
     del home
     tasks = ("task_00_sanity", "task_05_outage_brief")
     async with fake_judge(good(0.0)) as judge:
-        data = await run_bundled("demo/null", openclaw, tmp_path, judge.base_url, ",".join(tasks))
+        data = await run_bundled("demo/null", openclaw, tmp_path, judge.base_url, tasks)
     scores = {task["task_id"]: task["score"] for task in data["tasks"]}
     assert scores.keys() == set(tasks)
     assert max(scores.values()) <= 0.2, scores

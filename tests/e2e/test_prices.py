@@ -17,6 +17,7 @@ from pinchbench.model import Stop
 from real_openclaw import TaskFile, UserHome, write_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from anyio.streams.memory import MemoryObjectReceiveStream
@@ -30,8 +31,10 @@ PRICE_IN, PRICE_OUT = 40.0, 500.0  # USD per million tokens
 TASKS = [TaskFile(task_id=f"task_{name}", turns=[("Say done.", [], "Done.")], timeout_s=240) for name in "ab"]
 
 
-async def _run(folder: Path, openclaw: OpenClaw, **prices: float) -> tuple[Result, ScriptedModel]:
-    """Two trials, one after the other, on an endpoint that OpenClaw knows no price of."""
+async def _run(
+    folder: Path, openclaw: OpenClaw, tasks: Sequence[TaskFile] = TASKS, **prices: float
+) -> tuple[Result, ScriptedModel]:
+    """Trials, one after the other, on an endpoint that OpenClaw knows no price of."""
     async with scripted_model() as model:
 
         async def play(events: MemoryObjectReceiveStream[Event]) -> None:
@@ -42,7 +45,7 @@ async def _run(folder: Path, openclaw: OpenClaw, **prices: float) -> tuple[Resul
         config = RunConfig(
             model="mine/m1",
             base_url=model.base_url("own"),
-            tasks_dir=write_suite(folder / "suite", TASKS),
+            tasks_dir=write_suite(folder / "suite", tasks),
             openclaw=openclaw.version,
             isolation=Isolation.PRIVATE,
             output_dir=folder / "results",
@@ -78,7 +81,7 @@ async def test_without_prices_the_result_marks_the_cost_as_unknown(
 ) -> None:
     assert home.state.exists()
 
-    result, _ = await _run(tmp_path, openclaw)
+    result, _ = await _run(tmp_path, openclaw, TASKS[:1])
 
     told = json.loads(result.path.read_bytes())
     assert told["usage"]["total_tokens"] > 0

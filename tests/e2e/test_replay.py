@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakes import NEW_RELEASE
+from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.config import ReplayConfig, ReplaySettings
 from pinchbench.defaults import DivergencePolicy
@@ -15,9 +15,10 @@ from pinchbench.results.evidence import Evidence
 from pinchbench.runner.replay import REPLAYS, replay
 from pinchbench.wire.facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, write_suite
+from real_openclaw import TaskFile, older_release_is_long, write_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
 
-NAMES = ("a", "b", "c")
+NAMES = ("a", "b")
 TASKS = [
     TaskFile(
         task_id=f"task_{name}",
@@ -39,10 +40,10 @@ TASKS = [
 ]
 
 
-async def _record(folder: Path, openclaw: OpenClaw, isolation: Isolation) -> Result:
+async def _record(folder: Path, openclaw: OpenClaw, isolation: Isolation, tasks: Sequence[TaskFile] = TASKS) -> Result:
     config = RunConfig(
         model="demo/oracle",
-        tasks_dir=write_suite(folder / "suite", TASKS),
+        tasks_dir=write_suite(folder / "suite", tasks),
         openclaw=openclaw.version,
         isolation=isolation,
         concurrency=2,
@@ -70,10 +71,16 @@ def _scores(result: Result) -> list[float | None]:
     return [result.grades[key].score for key in sorted(result.grades)]
 
 
-@pytest.mark.parametrize("isolation", [Isolation.PRIVATE, Isolation.GATEWAY])
+@pytest.mark.parametrize(
+    ("openclaw", "isolation"),
+    [
+        (OLD_RELEASE, Isolation.PRIVATE),
+        (NEW_RELEASE, Isolation.PRIVATE),
+        pytest.param(NEW_RELEASE, Isolation.GATEWAY, marks=pytest.mark.long),  # its short form is in test_wire_native
+    ],
+    indirect=["openclaw"],
+)
 async def test_a_run_is_replayed_without_its_model(openclaw: OpenClaw, tmp_path: Path, isolation: Isolation) -> None:
-    if isolation is Isolation.GATEWAY and openclaw.version != NEW_RELEASE:
-        isolation = Isolation.PRIVATE  # a gateway is for releases since 2026.9
     recorded = await _record(tmp_path, openclaw, isolation)
 
     alone = await _replay(recorded, concurrency=1)
@@ -88,14 +95,16 @@ async def test_a_run_is_replayed_without_its_model(openclaw: OpenClaw, tmp_path:
         assert again.path.parent == recorded.path.parent / REPLAYS
 
 
+@older_release_is_long
 async def test_a_changed_prompt_is_found_at_its_first_message_and_a_fork_goes_on_with_another_model(
     openclaw: OpenClaw, tmp_path: Path
 ) -> None:
-    recorded = await _record(tmp_path, openclaw, Isolation.PRIVATE)
+    tasks = TASKS[:1]  # four runs of it
+    recorded = await _record(tmp_path, openclaw, Isolation.PRIVATE, tasks)
 
     forked = await _replay(recorded, ReplaySettings(folder="", fork_turn=2, model="demo/null"))
     changed = [replace(task, turns=[("Please " + task.turns[0][0], *task.turns[0][1:]), *task.turns[1:]])
-               for task in TASKS]  # fmt: skip
+               for task in tasks]  # fmt: skip
     suite = write_suite(tmp_path / "changed", changed)
     stopped = await _replay(recorded, tasks_dir=suite)
     continued = await _replay(

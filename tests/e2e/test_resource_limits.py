@@ -8,7 +8,7 @@ import pytest
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.defaults import Sandbox
-from real_openclaw import Step, TaskFile, write_suite
+from real_openclaw import Step, TaskFile, older_release_is_long, write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +36,7 @@ def _task(name: str, program: str) -> TaskFile:
     return TaskFile(task_id=f"task_{name}", turns=[("Run it.", steps, "It ran.")], check=CHECK)
 
 
+@older_release_is_long
 @pytest.mark.parametrize("sandbox", [Sandbox.NAMESPACES, pytest.param(Sandbox.NONE, marks=pytest.mark.long)])
 async def test_whoever_uses_too_much_is_ended_alone_and_graded(
     openclaw: OpenClaw, tmp_path: Path, sandbox: Sandbox

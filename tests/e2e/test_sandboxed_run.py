@@ -16,7 +16,7 @@ from pinchbench.results.evidence import Evidence
 from pinchbench.runner.replay import replay
 from pinchbench.wire.facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, write_suite
+from real_openclaw import TaskFile, older_release_is_long, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,6 +121,7 @@ def _said(result: Result) -> dict[str, str]:
     return told
 
 
+@older_release_is_long
 async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
     openclaw: OpenClaw, tmp_path: Path, port: int
 ) -> None:
@@ -161,6 +162,7 @@ async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
     assert [(one.replay.divergences, one.replay.live) for one in again.outcomes if one.replay] == [(0, 0)]
 
 
+@older_release_is_long
 async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_or_process(
     openclaw: OpenClaw, tmp_path: Path, port: int
 ) -> None:

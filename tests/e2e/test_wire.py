@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakes import NEW_RELEASE
+from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.results.evidence import Evidence
 from pinchbench.wire.facts import facts_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
 
+NAMES = ("a", "b")
 TASKS = [
     TaskFile(
         task_id=f"task_{name}",
@@ -37,7 +38,7 @@ TASKS = [
         ],
         timeout_s=300,
     )
-    for name in ("a", "b", "c")
+    for name in NAMES
 ]
 
 
@@ -67,21 +68,25 @@ def _answers(result: Result) -> dict[str, list[str]]:
     return said
 
 
-@pytest.mark.parametrize("isolation", [Isolation.PRIVATE, Isolation.GATEWAY])
+@pytest.mark.parametrize(
+    ("openclaw", "isolation"),
+    [
+        (NEW_RELEASE, Isolation.PRIVATE),
+        (NEW_RELEASE, Isolation.GATEWAY),
+        pytest.param(OLD_RELEASE, Isolation.PRIVATE, marks=pytest.mark.long),  # its short form is in test_replay
+    ],
+    indirect=["openclaw"],
+)
 async def test_every_call_of_a_trial_is_recorded_as_its_own_and_replays_without_a_divergence(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path, isolation: Isolation
 ) -> None:
-    if isolation is Isolation.GATEWAY and openclaw.version != NEW_RELEASE:
-        isolation = Isolation.PRIVATE  # a gateway is for releases since 2026.9
     before = home.snapshot()
 
     result = await _run(tmp_path / "one", openclaw, isolation)
     again = await _run(tmp_path / "two", openclaw, isolation)
 
     assert [one.reason for one in result.outcomes] == [Reason.COMPLETED] * len(TASKS), result.outcomes
-    assert _answers(result) == {
-        f"task_{name}": [f"I wrote {name}.txt.", f"It says {name}."] for name in ("a", "b", "c")
-    }
+    assert _answers(result) == {f"task_{name}": [f"I wrote {name}.txt.", f"It says {name}."] for name in NAMES}
     told = json.loads(result.path.read_bytes())
     for task in told["tasks"]:
         [run] = task["runs"]
