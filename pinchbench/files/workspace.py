@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pinchbench.files.folders import set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pinchbench.model import WorkspaceFile
@@ -34,3 +36,20 @@ def fill_workspace(path: Path, files: Iterable[WorkspaceFile]) -> None:
             shutil.copytree(file.source, target, symlinks=True, dirs_exist_ok=True)
         elif file.source is not None:
             shutil.copy(file.source, target)
+
+
+@contextmanager
+def unnamed(workspace: Path) -> Iterator[None]:
+    """Give a workspace's folder a random name beside its own while the block lasts, and put a link in its place.
+
+    What is mounted in a sandbox can be read there by its real name, which would be that of the task. If this process is
+    killed meanwhile, the link remains and leads to the folder. Blocks for the time of two renames. Raises OSError.
+    """
+    folder = workspace.with_name(f".{secrets.token_hex(8)}")
+    workspace.rename(folder)
+    try:
+        workspace.symlink_to(folder.name)
+        yield
+    finally:
+        workspace.unlink(missing_ok=True)
+        folder.rename(workspace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from anyio import get_cancelled_exc_class, move_on_after, to_thread
 from pinchbench.errors import GatewayError, PinchBenchError, WireError
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.files.folders import set_aside
-from pinchbench.files.workspace import fill_workspace
+from pinchbench.files.workspace import fill_workspace, unnamed
 from pinchbench.model import Ending, Outcome, Reason
 from pinchbench.process.disk import is_disk_full
 from pinchbench.process.supervise import never_held
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model import Attempt, SandboxFacts, Trial, Usage, WorkspaceFile
     from pinchbench.openclaw.agent import OpenClawAgent
+    from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.openclaw.progress import ProgressCallbacks
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import StopSignal
@@ -148,18 +149,19 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     began = anyio.current_time()
     await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.redactor)
     prepared = anyio.current_time()
-    async with _recorded(trial, place, workspace, evidence) as (before_turn, meter):
-        result = await place.agent.execute_task(
-            trial.task,
-            workspace=workspace,
-            evidence=evidence,
-            timeout_s=trial.timeout_s,
-            marker=f"{place.run_id}/{trial.key}/{blank.attempt}",
-            stop_signal=place.stop_signal,
-            callbacks=place.callbacks,
-            before_turn=before_turn,
-            held_s=meter.held_s if meter is not None else never_held,
-        )
+    with _hidden(workspace, place.agent.home.sandbox):
+        async with _recorded(trial, place, workspace, evidence) as (before_turn, meter):
+            result = await place.agent.execute_task(
+                trial.task,
+                workspace=workspace,
+                evidence=evidence,
+                timeout_s=trial.timeout_s,
+                marker=f"{place.run_id}/{trial.key}/{blank.attempt}",
+                stop_signal=place.stop_signal,
+                callbacks=place.callbacks,
+                before_turn=before_turn,
+                held_s=meter.held_s if meter is not None else never_held,
+            )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
     contradiction = ""
     if place.wire is not None:
@@ -197,6 +199,13 @@ def _keep(workspace: Path, evidence: Evidence) -> tuple[tuple[str, ...], str]:
     One call, in one thread: a cancellation between two would lose a completed attempt. Raises OSError.
     """
     return keep_workspace(workspace, evidence.workspace), find_contamination(evidence)
+
+
+def _hidden(workspace: Path, sandbox: TurnSandbox | None) -> AbstractContextManager[None]:
+    """Return a context in which a workspace that has another path in its sandbox can't be recognised there."""
+    if sandbox is None or sandbox.seen_workspace(workspace) == workspace:
+        return nullcontext()
+    return unnamed(workspace)
 
 
 @asynccontextmanager

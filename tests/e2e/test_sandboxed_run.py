@@ -29,7 +29,8 @@ pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
 
 LOOK = (
     "pwd; env; ls -a / /tmp; cat /etc/passwd; ps ax; ls /proc | grep -c '^[0-9]';"
-    " (exec 3<>/dev/tcp/127.0.0.1/22) 2>&1; getent hosts example.org; echo looked"
+    " (exec 3<>/dev/tcp/127.0.0.1/22) 2>&1; getent hosts example.org;"
+    " grep -o task_[a-z_]* /proc/self/mountinfo; echo looked"
 )
 CONNECT = "bash -c '(exec 3<>/dev/tcp/127.0.0.1/PORT) 2>/dev/null && echo did connect || echo did not connect'"
 SECRET = "the expected answer is 42"

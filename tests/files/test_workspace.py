@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.files.workspace import fill_workspace
+from pinchbench.files.workspace import fill_workspace, unnamed
 from pinchbench.model import WorkspaceFile
 
 if TYPE_CHECKING:
@@ -90,3 +90,40 @@ def test_no_file_leaves_the_workspace_through_a_link(tmp_path: Path, dest: str, 
 def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="gone"):
         fill_workspace(tmp_path / "task", [WorkspaceFile(dest="n", source=tmp_path / "gone")])
+
+
+def test_a_folder_without_its_name_is_found_by_a_link_until_it_has_the_name_again(tmp_path: Path) -> None:
+    workspace = tmp_path / "task"
+    fill_workspace(workspace, [WorkspaceFile(dest="n", content="x")])
+
+    with unnamed(workspace):
+        assert (workspace / "n").read_text("utf-8") == "x"
+        assert "task" not in workspace.resolve().name
+        (workspace / "made").write_text("y", encoding="utf-8")
+
+    assert not workspace.is_symlink()
+    assert {path.name for path in workspace.iterdir()} == {"n", "made"}
+    assert list(tmp_path.iterdir()) == [workspace]
+
+
+def test_a_folder_has_its_name_again_after_an_error(tmp_path: Path) -> None:
+    workspace = tmp_path / "task"
+    workspace.mkdir()
+
+    with pytest.raises(KeyError), unnamed(workspace):
+        raise KeyError
+
+    assert not workspace.is_symlink()
+    assert list(tmp_path.iterdir()) == [workspace]
+
+
+def test_a_link_of_a_killed_runner_is_kept_aside_with_its_folder(tmp_path: Path) -> None:
+    workspace = tmp_path / "task"
+    (tmp_path / ".3f2a").mkdir()
+    (tmp_path / ".3f2a" / "half").write_text("done", encoding="utf-8")
+    workspace.symlink_to(".3f2a")
+
+    fill_workspace(workspace, [])
+
+    assert list(workspace.iterdir()) == []
+    assert (tmp_path / "task~1" / "half").read_text("utf-8") == "done"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.defaults import Network
+from pinchbench.files.workspace import unnamed
 from pinchbench.sandbox.spec import Mount
 from sandbox_programs import Trial, trial_of, users
 
@@ -54,6 +55,17 @@ def test_the_workspace_and_the_home_are_those_outside(trial: Trial) -> None:
     assert (trial.workspace / "out.txt").read_text(encoding="utf-8") == "made\n"
     assert (trial.workspace / "out.txt").stat().st_uid == trial.uid
     assert (trial.state / "s.txt").exists()
+
+
+def test_the_mounts_do_not_tell_which_task_it_is(trial: Trial) -> None:
+    trial.workspace = trial.workspace.rename(trial.root / "task_of_traps")
+    look = "cat /proc/self/mountinfo; ls > seen.txt"
+    assert "task_of_traps" in trial.sh(look).stdout
+    with unnamed(trial.workspace):
+        seen = trial.sh(look).stdout
+    assert " /workspace " in seen
+    assert "task_of_traps" not in seen
+    assert (trial.workspace / "seen.txt").is_file()
 
 
 def test_only_what_the_plan_lists_exists(trial: Trial) -> None:
