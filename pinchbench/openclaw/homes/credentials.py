@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import json5
-
 from pinchbench.errors import OpenClawError
 
 if TYPE_CHECKING:
@@ -94,6 +92,8 @@ def read_config(path: Path, depth: int = 0) -> Json:
         try:
             value = json.loads(text)
         except ValueError:
+            import json5  # noqa: PLC0415 - slow to import, and most settings are plain JSON
+
             value = json5.loads(text)
     except (OSError, ValueError) as error:
         raise OpenClawError(
