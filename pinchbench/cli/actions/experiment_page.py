@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.experiment.record import ExperimentFiles
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import Sample
+    from pinchbench.results.compare.sequential_verdict import SequentialComparison
     from pinchbench.results.soundness.soundness import Soundness
 
 
@@ -32,6 +33,7 @@ class PastExperiment:
     variants: tuple[ShownVariant, ...]
     comparisons: tuple[Comparison, ...]
     soundness: Soundness
+    sequential: tuple[SequentialComparison, ...]
 
     @property
     def sides(self) -> list[Sample]:
@@ -66,6 +68,7 @@ def read_experiment_runs(files: ExperimentFiles) -> PastExperiment:
             {one.name: one.run.data for one in variants if one.run is not None},
             is_shuffled=True,  # by the experiment's seed
         ),
+        sequential=() if record.sequential is None else record.sequential.comparisons,
     )
 
 
@@ -80,4 +83,5 @@ def write_experiment(experiment: PastExperiment, path: Path) -> None:
         variants=experiment.variants,
         comparisons=experiment.comparisons,
         sections=(section,),
+        sequential=experiment.sequential,
     )

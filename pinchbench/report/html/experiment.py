@@ -17,21 +17,11 @@ from pinchbench.report.html.rows import anchor_of, href
 from pinchbench.report.html.safe import safe_line
 from pinchbench.report.html.side_by_side import embedded_pairs, pair_list
 from pinchbench.report.html.trade_off import VariantPoint, draw_trade_off, pareto_front
+from pinchbench.report.html.verdicts import verdicts_of
 from pinchbench.report.terminal.compare import left_out_told, unpaired_told
 from pinchbench.report.text import many
-from pinchbench.results.compare.comparison import Conclusion
 from pinchbench.results.compare.samples import LeftOut, Spent
-from pinchbench.results.compare.verdict import (
-    WORDS,
-    notes,
-    outlook,
-    ratio,
-    side_warnings,
-    signed,
-    told,
-    told_p,
-    verdict,
-)
+from pinchbench.results.compare.verdict import ratio, side_warnings, signed, told
 from pinchbench.results.gate.record import read_gate
 from pinchbench.results.statistics import Estimate, estimate
 
@@ -42,11 +32,12 @@ if TYPE_CHECKING:
     from pinchbench.report.html.matrix import MatrixRow
     from pinchbench.report.html.section import PageSection
     from pinchbench.report.html.side_by_side import EmbeddedPairs
+    from pinchbench.report.html.verdicts import Verdicts
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import Sample
+    from pinchbench.results.compare.sequential_verdict import SequentialComparison
     from pinchbench.results.finished_run import PastRun
 
-BADGES = {Conclusion.A_BETTER: "bad", Conclusion.B_BETTER: "good"}
 ENDS = ("← worse", "better →")
 SETTINGS = {  # of an experiment's file, by their names in a comparison
     "model": "model",
@@ -83,6 +74,7 @@ def write_experiment_page(
     name: str,
     variants: Sequence[ShownVariant],
     comparisons: Sequence[Comparison],
+    sequential: Sequence[SequentialComparison] = (),
     sections: Sequence[PageSection] = (),
 ) -> None:
     """Write the page of an experiment, atomically. Blocks, for a second or more, because it draws plots.
@@ -94,6 +86,7 @@ def write_experiment_page(
         name: the experiment's name.
         variants: the baseline first.
         comparisons: of each further variant that has a run with the baseline; none if that has no run.
+        sequential: the same of an experiment that ends when it is decided, whose verdicts take the place of the others.
         sections: what other parts of the program found, in the order of the page.
 
     Raises ResultsError if it can't be written.
@@ -107,10 +100,10 @@ def write_experiment_page(
     pairs = embedded_pairs(ran, [row.task_id for row in different]) if has_baseline else None
     baseline = safe_line(variants[0].name)
     points, is_cost = _points(variants)
+    verdicts = verdicts_of(comparisons, sequential, baseline=baseline)
+    found = [(safe_line(name), one.difference) for name, one in verdicts.by_variant.items()]
     forest = [
-        Row(name=safe_line(one.b.label), mean=one.difference.mean, low=one.difference.low, high=one.difference.high)
-        for one in comparisons
-        if one.difference.mean is not None
+        Row(name=label, mean=one.mean, low=one.low, high=one.high) for label, one in found if one.mean is not None
     ]
     write_document(
         path,
@@ -120,10 +113,9 @@ def write_experiment_page(
         name=name,
         baseline=baseline,
         size=f"{many(len(variants), 'variant')}, {many(len(rows), 'task')}",
-        verdicts=_verdicts(comparisons, baseline),
+        verdicts=verdicts,
         notices=list(_notices(variants, comparisons)),
-        notes=list(notes(comparisons, a=f"{baseline}, the baseline")),
-        variants=_variant_rows(variants, comparisons, path.parent),
+        variants=_variant_rows(variants, verdicts, path.parent),
         settings=list(_settings(variants)),
         forest=draw_forest(forest, "forest", ends=ENDS) if forest else None,
         forest_label=f"Difference to {baseline} with its 95 % interval. "
@@ -144,19 +136,6 @@ def write_experiment_page(
     )
 
 
-def _verdicts(comparisons: Sequence[Comparison], baseline: str) -> list[dict[str, object]]:
-    return [
-        {
-            "name": one.b.label,
-            "word": WORDS[one.verdict],
-            "badge": BADGES.get(one.verdict, "warn"),
-            "sentence": verdict(one, a=baseline, b=safe_line(one.b.label)),
-            "outlook": list(outlook(one)),
-        }
-        for one in comparisons
-    ]
-
-
 def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Yield what a reader must know before any number."""
     unfinished = {one.name: one.side.unfinished for one in variants if one.side is not None and one.side.unfinished}
@@ -172,13 +151,10 @@ def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]
         yield from (f"{comparison.b.label}: {sentence}" for sentence in unpaired_told(comparison))
 
 
-def _variant_rows(
-    variants: Sequence[ShownVariant], comparisons: Sequence[Comparison], folder: Path
-) -> list[dict[str, object]]:
-    by_label = {one.b.label: one for one in comparisons}
+def _variant_rows(variants: Sequence[ShownVariant], verdicts: Verdicts, folder: Path) -> list[dict[str, object]]:
     rows = []
     for place, variant in enumerate(variants):
-        one = by_label.get(variant.name)
+        one = verdicts.by_variant.get(variant.name)
         left_out = _left_out(variant.side)
         rows.append(
             {
@@ -188,10 +164,7 @@ def _variant_rows(
                 "left_out_told": left_out_told(left_out),
                 "planned": 0 if variant.run is None else len(variant.run.facts.plan),
                 "difference": "baseline" if not place else "–" if one is None else told(one.difference),
-                "paired": "" if one is None else one.difference.tasks,
-                "p": "" if one is None else told_p(one.p).removeprefix("p = ").removeprefix("p "),
-                "word": "" if one is None else WORDS[one.verdict],
-                "badge": "" if one is None else BADGES.get(one.verdict, "warn"),
+                "verdict": one,
                 "report": _report(variant, folder),
             }
         )

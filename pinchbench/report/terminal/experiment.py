@@ -19,7 +19,7 @@ from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.report.text import amount, duration, many, plain, price
 from pinchbench.results.compare.paired_test import Pair, untested_difference
 from pinchbench.results.compare.samples import Spent
-from pinchbench.results.compare.sequential_verdict import SequentialVerdict, sentence
+from pinchbench.results.compare.sequential_verdict import SequentialVerdict, sentence, told_e_value
 from pinchbench.results.compare.verdict import WORDS, told, told_p
 from pinchbench.results.statistics import estimate
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 REFRESH_S = 0.5
 RESAMPLES = 200  # of the scores, for an interval that is drawn anew with each grade
 TABLE_S = 60.0  # between two tables where nothing is redrawn
-MANY, HUGE = 10, 1_000_000  # e-values from which on decimals, and the number itself, tell nothing
 NAME_WIDTH = 12  # columns of a variant's name where the terminal is narrow
 COLUMNS = (
     Column(name="variant", least=NAME_WIDTH),
@@ -295,12 +294,7 @@ def _tested(comparison: Comparison) -> tuple[str, str, str]:
 
 
 def _weighed(compared: SequentialComparison) -> tuple[str, str, str]:
-    e_value = f"{compared.e_value:.2g}" if compared.e_value < MANY else f"{compared.e_value:.0f}"
-    return (
-        told(compared.difference),
-        e_value if compared.e_value < HUGE else f"> {HUGE}",
-        compared.verdict.value,
-    )
+    return told(compared.difference), told_e_value(compared.e_value), compared.verdict.value
 
 
 def _summary_row(side: Sample, compared: tuple[str, str, str] | None) -> list[Cell]:

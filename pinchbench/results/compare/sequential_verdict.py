@@ -11,6 +11,8 @@ from msgspec import Meta
 from pinchbench.results.compare.paired_test import Difference
 from pinchbench.results.compare.verdict import told
 
+MANY, HUGE = 10, 1_000_000  # e-values from which on decimals, and the number itself, tell nothing
+
 
 class SequentialVerdict(StrEnum):
     """What is decided of a variant against the baseline."""
@@ -58,6 +60,13 @@ class SequentialComparison(msgspec.Struct, frozen=True, kw_only=True):
     def difference(self) -> Difference:
         """The difference with its interval."""
         return Difference(mean=self.mean, low=self.low, high=self.high)
+
+
+def told_e_value(value: float) -> str:
+    """Format an e-value: `0.83`, `57`, `> 1000000`."""
+    if value > HUGE:
+        return f"> {HUGE}"
+    return f"{value:.2g}" if value < MANY else f"{value:.0f}"
 
 
 def sentence(comparison: SequentialComparison, *, baseline: str) -> str:
