@@ -13,7 +13,10 @@ from pinchbench.score_rule import PINCHBENCH_RULE, ScoreRule
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pinchbench.task_programs import PytestVerifier, SetupScript
+
 HIGH_LOAD = 0.2  # of an agent's time: see `LoadFacts.is_high`
+WORKSPACE_MARK = "{workspace}"
 
 
 class GradingType(StrEnum):
@@ -41,11 +44,19 @@ class WorkspaceFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """One message to the agent. `new_session` starts a fresh session in the same workspace."""
+    """One message to the agent. `new_session` starts a fresh session in the same workspace.
+
+    `names_workspace`: `WORKSPACE_MARK` stands in the prompt for the workspace's absolute path.
+    """
 
     prompt: str
     id: str | None = None
     new_session: bool = False
+    names_workspace: bool = False
+
+    def prompt_in(self, workspace: Path) -> str:
+        """Return the prompt for an agent that knows its workspace by this path."""
+        return self.prompt.replace(WORKSPACE_MARK, str(workspace)) if self.names_workspace else self.prompt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +67,7 @@ class Task:
     and `llm_judge` (they sum to 1). `frontmatter` is the whole YAML head, unknown keys included.
     `digest` is a SHA-256 over the file and every fixture it copies: two tasks with the same digest
     ask the same thing. `rule` says how its score is made; `network` is whether its trials have an open network.
+    `verifier` is a check that is a program, in place of `automated_checks`.
     """
 
     task_id: str
@@ -78,6 +90,8 @@ class Task:
     path: Path | None = None
     digest: str = ""
     rule: ScoreRule = PINCHBENCH_RULE
+    setup: SetupScript | None = None
+    verifier: PytestVerifier | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

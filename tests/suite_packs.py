@@ -173,3 +173,122 @@ def write_wildclaw(root: Path) -> Path:
     put(root / "tasks" / "01_Office" / "01_Office_task_1_minutes.md", WILD)
     put(root / "tasks" / "01_Office" / "task0_template.md", WILD)
     return root / "tasks"
+
+
+CONFTEST = """
+    from pathlib import Path
+
+    import pytest
+
+
+    def pytest_addoption(parser):
+        parser.addoption("--workspace", required=True)
+
+
+    def pytest_configure(config):
+        config.addinivalue_line("markers", "weight(n): how much a test counts")
+
+
+    @pytest.fixture
+    def workspace(request):
+        return Path(request.config.getoption("--workspace"))
+"""
+TESTS = """
+    import json
+
+    import pytest
+
+
+    def test_the_set_up_is_there(workspace):
+        assert json.loads((workspace / "seed.json").read_text()) == {"from": "data"}
+        assert (workspace / "made.txt").read_text() == "made\\n"
+
+
+    @pytest.mark.weight(5)
+    def test_out_says_hello(workspace):
+        assert (workspace / "out.txt").read_text() == "hello"
+
+
+    @pytest.mark.weight(3)
+    @pytest.mark.parametrize("name", ["out.txt", "missing.txt"])
+    def test_there_is(workspace, name):
+        assert (workspace / name).exists()
+
+
+    @pytest.fixture
+    def report(workspace):
+        return json.loads((workspace / "report.json").read_text())
+
+
+    class TestReport:
+        @pytest.mark.weight(4)
+        def test_it_is_read(self, report):
+            assert report == {"done": True}
+
+    @pytest.mark.skip
+    @pytest.mark.weight(1)
+    def test_for_later():
+        pass
+
+
+    def test_nothing_else_lies_about(workspace):
+        names = {path.name for path in workspace.iterdir()}
+        assert names <= {"seed.json", "made.txt", "deep", "out.txt", "report.json", "missing.txt", ".hidden"}, names
+"""
+SETUP = """
+    #!/bin/bash
+    # the folder of the task is a copy, and data come after this
+    test -f task.toml && mkdir -p "$1" && echo made > "$1/made.txt" && echo '{}' > "$1/seed.json"
+    echo mine > environment/written-beside.txt
+    exit 3
+"""
+SOLVE = """
+    #!/bin/bash
+    set -e
+    test -f instruction.md
+    printf hello > "$1/out.txt"
+    printf '{"done": true}' > "$1/report.json"
+    touch "$1/missing.txt" solved-beside.txt
+"""
+
+
+def write_claw_bench(root: Path) -> Path:
+    """Write a flat task, one in `[task]` and a schema as claw-bench lays them out; return `tasks`."""
+    tasks = root / "tasks"
+    put(tasks / "conftest.py", CONFTEST)
+    flat = tasks / "mail" / "mail-001-hello"
+    put(
+        flat / "task.toml",
+        """
+        id = "mail-001"
+        title = "Hello"
+        domain = "mail"
+        level = "L1"
+        timeout = 120
+        track = "core"
+        tags = ["short"]
+        """,
+    )
+    put(flat / "instruction.md", "Write hello to workspace/out.txt, and a report to `./workspace/report.json`.\n")
+    put(flat / "environment" / "setup.sh", SETUP)
+    put(flat / "environment" / "data" / "seed.json", '{"from": "data"}\n')
+    put(flat / "environment" / "data" / "deep" / "in.txt", "x\n")
+    put(flat / "environment" / "data" / ".hidden", "x\n")
+    put(flat / "verifier" / "test_output.py", TESTS)
+    put(flat / "solution" / "solve.sh", SOLVE)
+    table = tasks / "sums" / "sums-001-total"
+    put(table / "task.toml", '[task]\nid = "sums-001"\ntitle = "Total"\ndomain = "sums"\nlevel = "L2"\n')
+    put(table / "instruction.md", "Write hello to out.txt.\n")
+    put(table / "environment" / "setup.sh", "exit 0\n")
+    put(
+        table / "verifier" / "test_output.py",
+        """
+        import numpy
+
+
+        def test_out_is_there(workspace):
+            assert numpy.asarray([(workspace / "out.txt").exists()]).all()
+        """,
+    )
+    put(tasks / "_schema" / "example" / "task.toml", "id = 3\n")
+    return tasks

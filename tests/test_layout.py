@@ -20,6 +20,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "events",
         "model",
         "score_rule",
+        "task_programs",
     ),
     "authoring": ("results",),
     # click commands and their parts: the other tests in tests/cli call them as a user does
@@ -228,6 +229,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "spelling",
         "task_text",
         "template",
+        "toml_text",
         "yaml_nodes",
     ),
     # test_load.py

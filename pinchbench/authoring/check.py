@@ -31,18 +31,18 @@ from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.sandboxing import check_sandbox
 from pinchbench.runner.signals import Interrupt
 from pinchbench.runner.slots import secrets_of
-from pinchbench.suite.solution import ScoreRange, Solution, SolutionTurn
+from pinchbench.runner.task_setup import set_up_workspace
+from pinchbench.suite.solution import NEXT_TO_NOTHING, ScoreRange, Solution, SolutionTurn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.config import JudgeConfig
+    from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.grading.judge.judge import Judge
 
-FULL = ScoreRange(low=1, high=1)
 ORACLE_JUDGED = ScoreRange(low=0.8, high=1)  # a judge may find fault with a perfect solution
-NEXT_TO_NOTHING = ScoreRange(low=0, high=0.2)
 POLITE = "Thank you, I am glad to help with that."
 OUT_OF_REACH = frozenset({Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_REFUSED})
 STOPPING = "Ending the running scripts. The third Ctrl-C exits immediately."
@@ -64,10 +64,11 @@ class Script:
 def scripts_of(task: Task, solution: Solution | None) -> tuple[Script, ...]:
     """What there is to play: nothing done, always; then the solution and its near misses."""
     idle = tuple(SolutionTurn(steps=(), answer=POLITE) for _ in task.turns)
-    nothing = Script(part=Part.NOTHING, name="nothing", turns=idle, check=NEXT_TO_NOTHING, judge=NEXT_TO_NOTHING)
+    check = NEXT_TO_NOTHING if solution is None else solution.idle_check
+    nothing = Script(part=Part.NOTHING, name="nothing", turns=idle, check=check, judge=NEXT_TO_NOTHING)
     if solution is None:
         return (nothing,)
-    oracle = Script(part=Part.ORACLE, name="oracle", turns=solution.turns, check=FULL, judge=ORACLE_JUDGED)
+    oracle = Script(part=Part.ORACLE, name="oracle", turns=solution.turns, check=solution.check, judge=ORACLE_JUDGED)
     misses = (
         Script(part=Part.NEAR_MISS, name=miss.name, turns=miss.turns, check=miss.check, judge=miss.judge)
         for miss in solution.near_misses
@@ -158,15 +159,18 @@ async def _rehearse(
     async with keep_prepared(), _judge(judge, openclaw, homes / "judge", folder.name) as asked:
         secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
         redactor = Redactor(secrets)
+        sandbox = await to_thread.run_sync(check_sandbox)
         make_grader = partial(
             Grader,
             scratch=folder.parent / CHECKS,
             secrets=secrets,
             checks=os.cpu_count() or 1,
-            sandbox=await to_thread.run_sync(check_sandbox),
+            sandbox=sandbox,
         )
         desk = _JudgeStatus(
-            unjudged=make_grader(judge=None), judged=make_grader(judge=asked) if asked is not None else None
+            unjudged=make_grader(judge=None),
+            judged=make_grader(judge=asked) if asked is not None else None,
+            sandbox=sandbox,
         )
         room = CapacityLimiter(os.cpu_count() or 1)
 
@@ -210,6 +214,7 @@ class _JudgeStatus:
 
     unjudged: Grader
     judged: Grader | None
+    sandbox: CheckSandbox | None
     lost: str = ""
 
     async def grade(self, job: GradeJob) -> Grade:
@@ -269,6 +274,7 @@ class _Player:
         # the name of a task may be that of any folder beside it
         workspace = self.folder / "workspace" / self.task.task_id
         await to_thread.run_sync(self._set, workspace)
+        await set_up_workspace(self.task, workspace, seen_as=workspace, sandbox=self.desk.sandbox, marker=self.marker)
         stage = PlayFolders(
             workspace=workspace, home=self.folder / "home", output=self.folder / "output.log", marker=self.marker
         )
@@ -295,4 +301,4 @@ class _Player:
     def _set(self, workspace: Path) -> None:
         for folder in (self.folder, self.folder / "home", self.folder / "evidence"):
             folder.mkdir(mode=0o700)
-        fill_workspace(workspace, self.task.workspace_files)
+        fill_workspace(workspace, ())

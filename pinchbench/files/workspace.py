@@ -24,6 +24,11 @@ def fill_workspace(path: Path, files: Iterable[WorkspaceFile]) -> None:
     """
     set_aside(path)
     path.mkdir(mode=0o700, parents=True)
+    copy_files(path, files)
+
+
+def copy_files(path: Path, files: Iterable[WorkspaceFile]) -> None:
+    """Put files into a workspace, over what is there. Blocks. Raises OSError when one can't be written or read."""
     for file in files:
         target = path / file.dest
         # before anything is made: the parents, and the place itself, may be links that a copied folder brought

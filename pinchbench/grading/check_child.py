@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.grading.check_chance import exclude_chance
 from pinchbench.grading.check_limits import limit, separate, spare
+from pinchbench.grading.check_pytest import UnusableTestsError, run_tests
 from pinchbench.score_rule import CheckTotal
 from pinchbench.transcript.lines import parse_line, writable
 
@@ -124,6 +125,21 @@ def run(
     except anything as error:  # including SystemExit
         restore()
         return _failure(error)
+
+
+def run_verifier(verifier: Mapping[str, object], workspace: str) -> Answer:
+    """Run the tests of a verifier and score them. Anything that they raise becomes an answer."""
+    restore = _restorer()
+    try:
+        results = run_tests(verifier, workspace)
+    except UnusableTestsError as error:
+        return Answer(kind="no_scores", message=writable(str(error))[:MAX_MESSAGE])
+    except BaseException as error:  # noqa: BLE001 - including SystemExit
+        return _failure(error)
+    finally:
+        restore()
+    points = {writable(name[:MAX_KEY]): point for name, point in list(results.points.items())[:MAX_CRITERIA]}
+    return Answer(kind="scored", score=results.score, breakdown=points)
 
 
 def _restorer() -> Callable[[], None]:
@@ -338,4 +354,7 @@ def _answer(spec: Mapping[str, object]) -> Answer:
         )
         return Answer(kind="lost", message=said)
     with travel(float(str(spec["now"])), tick=True):
+        if (verifier := spec["verifier"]) is not None:
+            assert isinstance(verifier, dict)  # noqa: S101 - as above
+            return run_verifier(verifier, copy)
         return run(str(spec["code"]), transcript, copy, CheckTotal(str(spec["total"])))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pinchbench.sandbox.spec import RESERVED, Mount, make_spec
+from pinchbench.sandbox.spec import RESERVED, WORKSPACE, Mount, SandboxSpec, make_spec
 from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pinchbench.grading.check_place import CheckFolder
 
@@ -25,26 +25,41 @@ class CheckSandbox:
 
     allowed: tuple[Mount, ...] = ()
 
-    def plan(self, place: CheckFolder, *, transcript: Path, workspace: str, path: str) -> dict[str, Any]:
+    def plan(
+        self, place: CheckFolder, *, transcript: Path, workspace: str, path: str, visible: Sequence[Path] = ()
+    ) -> dict[str, Any]:
         """Return the plan for the check that works in `place`.
 
-        `transcript` need not exist. Programs of the agent may name its workspace by the path that it had, `workspace`:
-        the check's copy is there too, unless that path is one of the sandbox's own. `path` is the check's `PATH`.
+        `transcript` need not exist. `visible` are files and folders that the check may read, if they exist. Programs of
+        the agent may name its workspace by the path that it had, `workspace`: the check's copy is there too, unless
+        that path is one of the sandbox's own. `path` is the check's `PATH`.
         """
         mounts = [Mount(source=str(place.folder), target=str(place.folder), writable=True)]
-        if transcript.is_file():
-            mounts.append(Mount(source=str(transcript), target=str(transcript)))
-        spec = make_spec(
-            state=None,
-            workspace=place.copy,
-            path_dirs=[Path(sys.prefix), Path(sys.base_prefix), *(Path(one) for one in path.split(":") if one)],
-            allowed=(*mounts, *(replace(one, writable=False) for one in self.allowed)),
-            hidden=(str(bundled_tasks_dir()),),
-        )
+        mounts += [Mount(source=str(one), target=str(one)) for one in (transcript, *visible) if one.exists()]
+        spec = self._spec(place.copy, mounts, path)
         if _is_free(workspace, [*(mount.target for mount in spec.mounts), *spec.links]):
             alias = Mount(source=str(place.copy), target=workspace, writable=True)
             spec = replace(spec, mounts=(*spec.mounts, alias))
         return replace(spec, cwd=str(place.copy)).plan()
+
+    def plan_setup(self, scratch: Path, *, cwd: Path, workspace: Path, seen_as: Path, path: str) -> dict[str, Any]:
+        """Return the plan for a set-up script that works in `cwd`, a folder of `scratch`, and fills `workspace`.
+
+        It sees the workspace as its agent will, at `seen_as`. `path` is its `PATH`.
+        """
+        mounts = [Mount(source=str(scratch), target=str(scratch), writable=True)]
+        if str(seen_as) != WORKSPACE:
+            mounts.append(Mount(source=str(workspace), target=str(seen_as), writable=True))
+        return replace(self._spec(workspace, mounts, path), cwd=str(cwd)).plan()
+
+    def _spec(self, workspace: Path, mounts: Iterable[Mount], path: str) -> SandboxSpec:
+        return make_spec(
+            state=None,
+            workspace=workspace,
+            path_dirs=[Path(sys.prefix), Path(sys.base_prefix), *(Path(one) for one in path.split(":") if one)],
+            allowed=(*mounts, *(replace(one, writable=False) for one in self.allowed)),
+            hidden=(str(bundled_tasks_dir()),),
+        )
 
 
 def _is_free(target: str, taken: Sequence[str]) -> bool:

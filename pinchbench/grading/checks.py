@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pinchbench.grading.check_place import CheckFolder
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.score_rule import ScoreRule
+    from pinchbench.task_programs import PytestVerifier
 
 CHILD = "pinchbench.grading.check_child"
 MAX_PROCESSES = 512  # and threads, of one check at a time
@@ -45,7 +46,8 @@ class CheckJob:
     in `timezone` (a name for `TZ`; empty for this machine's). The check works in a private folder of `scratch` called
     `name`, which is the trial's, so that paths are the same whenever it is graded. `log` is overwritten with everything
     that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0. Without
-    `sandbox`, the check runs among the user's processes. `rule` says how what it returns becomes a score.
+    `sandbox`, the check runs among the user's processes. `rule` says how what it returns becomes a score. With
+    `verifier`, its tests are the check, and `code` is ignored.
     """
 
     code: str
@@ -62,6 +64,7 @@ class CheckJob:
     timezone: str = ""
     sandbox: CheckSandbox | None = None
     rule: ScoreRule = PINCHBENCH_RULE
+    verifier: PytestVerifier | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +105,8 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     plan = None
     if job.sandbox is not None:
         transcript, path = job.transcript.absolute(), env["PATH"]
-        plan = job.sandbox.plan(place, transcript=transcript, workspace=job.workspace, path=path)
+        visible = () if job.verifier is None else (job.verifier.file.parent, job.verifier.root / "conftest.py")
+        plan = job.sandbox.plan(place, transcript=transcript, workspace=job.workspace, path=path, visible=visible)
     spec = ProcessSpec(
         argv=[_spec(job, place)],
         prepared=CHILD,
@@ -152,6 +156,7 @@ def _spec(job: CheckJob, place: CheckFolder) -> str:
     spec = {
         "code": job.code,
         "total": job.rule.check_total,
+        "verifier": None if job.verifier is None else _verifier_spec(job.verifier),
         "transcript": str(job.transcript.absolute()),
         "transcript_length": job.transcript_length,
         # programs may use the real path, which differs below a link such as /tmp on macOS
@@ -161,6 +166,15 @@ def _spec(job: CheckJob, place: CheckFolder) -> str:
         "timeout_s": job.timeout_s,
     }
     return json.dumps(spec)
+
+
+def _verifier_spec(verifier: PytestVerifier) -> dict[str, object]:
+    return {
+        "file": str(verifier.file),
+        "root": str(verifier.root),
+        "default_weight": verifier.default_weight,
+        "needs": list(verifier.needs),
+    }
 
 
 def _collect(job: CheckJob, said: str) -> _Found:

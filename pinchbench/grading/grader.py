@@ -131,6 +131,7 @@ class Grader:
         return replace(grade, attempt=job.attempt, notes=(*grade.notes, *missing))
 
     async def _check(self, job: GradeJob, parts: _Parts) -> None:
+        verifier = job.task.verifier
         async with self._checks:
             parts.check = await run_check(
                 CheckJob(
@@ -146,7 +147,8 @@ class Grader:
                     name=str(job.key),
                     log=job.evidence.check_log,
                     marker=job.marker,
-                    timeout_s=max(job.timeout_s, MIN_CHECK_S),
+                    timeout_s=max(job.timeout_s, MIN_CHECK_S, verifier.limit_s if verifier is not None else 0.0),
+                    verifier=verifier,
                     sandbox=self._sandbox,
                 )
             )

@@ -149,21 +149,22 @@ class OpenClawAgent:
     async def _spec(
         self, turn: Turn, *, session_id: str, left_s: float, files: Evidence, workspace: Path, marker: str
     ) -> ProcessSpec:
+        sandbox = self.home.sandbox
+        message = turn.prompt_in(workspace if sandbox is None else sandbox.seen_workspace(workspace))
         command = TurnCommand(
             agent_id=self.home.agent_id,
             session_id=session_id,
-            message=turn.prompt,
+            message=message,
             timeout_s=left_s,
             local=self.home.local,
             thinking=self.thinking,
         )
         env = dict(self.home.env)
         argv = turn_argv(self.openclaw.program, command)
-        sandbox = self.home.sandbox
-        if is_long(turn.prompt):
+        if is_long(message):
             folder = files.folder if sandbox is None else self.home.state_dir
             file = folder / f"message-{session_id}.txt"
-            await to_thread.run_sync(partial(file.write_text, turn.prompt, encoding="utf-8", newline=""))
+            await to_thread.run_sync(partial(file.write_text, message, encoding="utf-8", newline=""))
             if self.openclaw.message_file:
                 argv = turn_argv(self.openclaw.program, command, message_file=file)
             else:

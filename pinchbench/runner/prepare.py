@@ -205,6 +205,15 @@ def in_start_order(
     )
 
 
+def solution_folders(prepared: Prepared) -> tuple[Path, ...]:
+    """Return the folders outside their workspaces that the solutions read, if the scripted model plays them. Blocks."""
+    if prepared.config.scripted_model != ORACLE:
+        return ()
+    tasks = {attempt.key.task_id: attempt.trial.task for attempt in prepared.attempts}
+    solutions = (solution_of(prepared.suite, task) for task in tasks.values())
+    return tuple(folder for solution in solutions if solution is not None for folder in solution.reads)
+
+
 def scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
     """What the scripted model plays for each task; empty for other models. Blocks."""
     model = prepared.config.scripted_model

@@ -19,6 +19,7 @@ from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from pinchbench.config import RunConfig
     from pinchbench.runner.model_wire import ModelWire
@@ -43,8 +44,11 @@ class Sandboxing:
     why: str = ""
 
 
-async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandboxing:
-    """Choose for a run whose isolation is known. Raises ConfigError if what was asked for is not possible."""
+async def choose_sandboxing(config: RunConfig, wire: ModelWire | None, *, visible: Iterable[Path] = ()) -> Sandboxing:
+    """Choose for a run whose isolation is known; `visible` are folders that trials see beside those of the options.
+
+    Raises ConfigError if what was asked for is not possible.
+    """
     level, refused = await available_level(config)
     if level is Level.NONE:
         if config.network in (Network.MODEL, Network.NONE):
@@ -54,6 +58,7 @@ async def choose_sandboxing(config: RunConfig, wire: ModelWire | None) -> Sandbo
     restricts_network = level is Level.NAMESPACES or support.landlock_abi >= NETWORK_ABI
     network = _network(config, wire, level=level, restricts=restricts_network)
     allowed = await to_thread.run_sync(lambda: tuple(map(parse_allowed, config.sandbox_allow)))
+    allowed += tuple(Mount(source=str(folder), target=str(folder)) for folder in visible)
     reach = "the model alone" if network is Network.MODEL else "the network"
     match level:
         case Level.NAMESPACES:

@@ -34,6 +34,7 @@ from pinchbench.runner.additions import addition_digests
 from pinchbench.runner.judging import open_judge
 from pinchbench.runner.model_names import check_model_names, names_to_check
 from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
+from pinchbench.runner.prepare import solution_folders
 from pinchbench.runner.provenance import plain_config, provenance, versions
 from pinchbench.runner.resume_check import accept_releases, same_openclaw
 from pinchbench.runner.run_folders import HOMES
@@ -136,7 +137,8 @@ async def set_up(
     homes: tuple[Home, ...] = ()
     if prepared.slots:
         config = await _choose_isolation(prepared, openclaw, user, observer)
-        sandboxing = await choose_sandboxing(config, wire)
+        folders_read = await to_thread.run_sync(solution_folders, prepared)
+        sandboxing = await choose_sandboxing(config, wire, visible=folders_read)
         observer.tell(sandboxing.why)
         level = Sandbox(sandboxing.level)
         network = (config.network is Network.AUTO and sandboxing.network) or config.network

@@ -22,13 +22,15 @@ from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence import Evidence, digests_of
 from pinchbench.runner.contamination import find_contamination
 from pinchbench.runner.integrity import read_integrity
+from pinchbench.runner.task_setup import set_up_workspace
 from pinchbench.runner.wire_facts import read_wire
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from pathlib import Path
 
-    from pinchbench.model import Attempt, SandboxFacts, Trial, Usage, WorkspaceFile
+    from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.model import Attempt, SandboxFacts, Trial, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.openclaw.progress import ProgressCallbacks
@@ -51,7 +53,7 @@ class TrialPlace:
 
     `redactor` keeps keys out of the evidence; the outcome is told as it is. `used` is called with what the wire has
     seen the trial use so far, `failed` with each call that it has seen fail. `allowed` are the paths that a sandboxed
-    agent sees beside its own.
+    agent sees beside its own. `check_sandbox` is where checks, and the task's set-up script, are run.
     """
 
     slot: int
@@ -68,6 +70,7 @@ class TrialPlace:
     failed: Callable[[ExchangeEnded], None] = lambda _: None
     is_gateway: bool = False
     allowed: tuple[str, ...] = ()
+    check_sandbox: CheckSandbox | None = None
 
 
 async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outcome], None]) -> None:
@@ -147,7 +150,15 @@ def _awake(outcome: Outcome) -> Outcome:
 
 async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Path, blank: Outcome) -> Outcome:
     began = anyio.current_time()
-    await to_thread.run_sync(_make_places, workspace, evidence, trial.task.workspace_files, place.redactor)
+    await to_thread.run_sync(_make_places, workspace, evidence, place.redactor)
+    boxed = place.agent.home.sandbox
+    await set_up_workspace(
+        trial.task,
+        workspace,
+        seen_as=workspace if boxed is None else boxed.seen_workspace(workspace),
+        sandbox=place.check_sandbox,
+        marker=f"{place.run_id}/{trial.key}/{blank.attempt}",
+    )
     prepared = anyio.current_time()
     with _hidden(workspace, place.agent.home.sandbox):
         async with _recorded(trial, place, workspace, evidence) as (before_turn, meter):
@@ -265,8 +276,8 @@ async def _with_integrity(outcome: Outcome, read: Callable[[], SandboxFacts]) ->
         return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
 
 
-def _make_places(workspace: Path, evidence: Path, files: Sequence[WorkspaceFile], redactor: Redactor) -> None:
-    fill_workspace(workspace, files)
+def _make_places(workspace: Path, evidence: Path, redactor: Redactor) -> None:
+    fill_workspace(workspace, ())
     _redact_evidence(evidence, redactor)  # of an attempt that died with its runner
     set_aside(evidence)
     evidence.mkdir(mode=0o700, parents=True)

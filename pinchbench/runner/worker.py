@@ -63,6 +63,7 @@ class Worker:
         self._config = ready.config
         self._control = control
         self._wire = ready.wire
+        self._check_sandbox = ready.check_sandbox
         self._scripted = scripted
         self._scripts = scripts
         self._timezone = timezone
@@ -118,6 +119,7 @@ class Worker:
             failed=partial(self._tell_failed, key),
             is_gateway=self._config.isolation is Isolation.GATEWAY,
             allowed=tuple(path.removesuffix(":rw") for path in self._config.sandbox_allow),
+            check_sandbox=self._check_sandbox,
         )
         hand_over(records, TrialStarted(key=key, slot=self._slot, attempt=attempt.number, at=time.time()))
         self._emit(TrialBegan(slot=self._slot, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number))

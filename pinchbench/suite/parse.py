@@ -79,6 +79,16 @@ def head_id(text: str) -> str | None:
     return match["id"].strip().strip("\"'") if match else None
 
 
+def id_problem(task_id: str) -> str:
+    """Return why a text can't be a task's id; empty if it can."""
+    if not task_id:
+        return "`id` is missing"
+    if not _TASK_ID.fullmatch(task_id):
+        rule = "1 to 100 letters, digits, `.`, `_` or `-`, the first a letter or digit"
+        return f"`id` {task_id[:120]!r} can't be a folder name: use {rule}"
+    return f"`id` {task_id!r} is reserved" if _RESERVED_ID.fullmatch(task_id) else ""
+
+
 def parse_task(text: str, *, path: Path, dialect: TaskDialect = PINCHBENCH) -> ParsedTask:
     """Read one task file. `path` is only used in problems and kept in the task; nothing is opened.
 
@@ -186,13 +196,8 @@ class _TaskReader:
     def _task_id(self) -> str:
         node = self._fields.get("id")
         task_id = self._path.stem if self._dialect.id_is_stem else self._text("id")
-        if not task_id:
-            self._problem_at(node, "`id` is missing")
-        elif not _TASK_ID.fullmatch(task_id):
-            rule = "1 to 100 letters, digits, `.`, `_` or `-`, the first a letter or digit"
-            self._problem_at(node, f"`id` {task_id[:120]!r} can't be a folder name: use {rule}")
-        elif _RESERVED_ID.fullmatch(task_id):
-            self._problem_at(node, f"`id` {task_id!r} is reserved")
+        if reason := id_problem(task_id):
+            self._problem_at(node, reason)
         return task_id
 
     def _grading_type(self) -> GradingType:

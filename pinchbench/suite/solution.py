@@ -48,6 +48,11 @@ class ScoreRange:
         return f"{self.low:g} to {self.high:g}"
 
 
+FULL = ScoreRange(low=1, high=1)
+NEXT_TO_NOTHING = ScoreRange(low=0, high=0.2)
+ANY_SCORE = ScoreRange(low=0, high=1)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NearMiss:
     """Plausible but wrong or partial work, and the score that the check, or a fair judge, should give it.
@@ -63,10 +68,17 @@ class NearMiss:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Solution:
-    """One complete way to do a task, with an entry for each of its turns, and its near misses."""
+    """One complete way to do a task, with an entry for each of its turns, and its near misses.
+
+    `check` is the score that the check should give it, `idle_check` the score of doing nothing. `reads` are folders
+    outside the workspace that its commands need.
+    """
 
     turns: tuple[SolutionTurn, ...]
     near_misses: tuple[NearMiss, ...] = ()
+    check: ScoreRange = FULL
+    idle_check: ScoreRange = NEXT_TO_NOTHING
+    reads: tuple[Path, ...] = ()
 
 
 def load_solution(root: Path, task_id: str) -> Solution | None:

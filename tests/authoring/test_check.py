@@ -21,8 +21,9 @@ from pinchbench.authoring.template import write_skeleton
 from pinchbench.config import JudgeConfig
 from pinchbench.errors import ResultsError
 from pinchbench.model import GradingType
-from pinchbench.suite.load import load_suite
+from pinchbench.suite.load import load_suite, solution_of
 from pinchbench.suite.solution import load_solution
+from suite_packs import write_claw_bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -215,3 +216,12 @@ class TestEndingEarly:
         assert len(list((tmp_path / "pb").iterdir())) == 1
         (root / "solutions" / "task_a.yaml").unlink()
         await results(root)
+
+
+async def test_the_solutions_of_other_formats_are_played_and_their_scores_told(tmp_path: Path) -> None:
+    loaded = load_suite(write_claw_bench(tmp_path / "pack"))
+    tasks = [(task, solution_of(loaded.suite, task)) for task in loaded.suite.tasks if task.task_id == "mail-001"]
+    found = await check_tasks(tasks, show=lambda _: None, run_root=tmp_path / "pb")
+    assert [(one.part, one.problems) for one in found] == [(Part.ORACLE, ()), (Part.NOTHING, ())]
+    assert [one.check for one in found] == [pytest.approx(19 / 20), pytest.approx(4 / 20)]
+    assert not list((tmp_path / "pack").rglob("*beside*"))

@@ -9,7 +9,7 @@ import pytest
 from fake_judge import fake_judge, good
 from pinchbench import JudgeConfig, RunConfig, run_benchmark
 from pinchbench.openclaw.install import TRIED_RELEASES
-from suite_packs import write_qwenclaw
+from suite_packs import write_claw_bench, write_qwenclaw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,3 +52,21 @@ async def test_qwenclaw_tasks_are_scored_exactly(
         )
         result = await run_benchmark(config)
     assert {key.task_id: grade.score for key, grade in result.grades.items()} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("model", "score"), [("demo/oracle", 19 / 20), ("demo/null", 4 / 20)])
+async def test_claw_bench_tasks_are_scored_exactly(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path, model: str, score: float
+) -> None:
+    del home
+    config = RunConfig(
+        model=model,
+        tasks_dir=write_claw_bench(tmp_path / "pack"),
+        suite="mail-001",
+        openclaw=openclaw.version,
+        output_dir=tmp_path / "results",
+        run_root=tmp_path / "pb",
+    )
+    result = await run_benchmark(config)
+    [grade] = result.grades.values()
+    assert grade.score == pytest.approx(score), grade

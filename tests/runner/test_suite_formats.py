@@ -15,7 +15,7 @@ from pinchbench.config import JudgeConfig, RegradeConfig
 from pinchbench.errors import SuiteError
 from pinchbench.runner.regrade import regrade
 from pinchbench.runner.run import run_benchmark
-from suite_packs import write_qwenclaw, write_wildclaw
+from suite_packs import write_claw_bench, write_qwenclaw, write_wildclaw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,17 @@ async def test_a_qwenclaw_run_is_scored_by_the_suites_rule_and_names_it(tmp_path
     assert "less than 0.75" in data["score_rule"]
     again = await regrade(RegradeConfig(run=result.path.stem, output_dir=tmp_path / "results", run_root=tmp_path))
     assert {key.task_id: grade.score for key, grade in again.grades.items()} == scores
+
+
+async def test_a_claw_bench_run_is_set_up_and_scored_by_its_tests(tmp_path: Path) -> None:
+    config = replace(run_config(tmp_path, fake_openclaw(tmp_path), {}), tasks_dir=write_claw_bench(tmp_path / "pack"))
+    with fail_after(90):
+        result = await run_benchmark(config)
+    scores = {key.task_id: grade.score for key, grade in result.grades.items()}
+    # the fake agent writes hello to out.txt: all but the report and `missing.txt`, and one test is skipped
+    assert scores == {"mail-001": pytest.approx(12 / 20), "sums-001-total": 1.0}, result.grades
+    assert json.loads(result.path.read_bytes())["suite_format"] == "claw-bench"
+    assert not list((tmp_path / "pack").rglob("*beside*"))
 
 
 async def test_a_wildclaw_run_does_not_start(tmp_path: Path) -> None:

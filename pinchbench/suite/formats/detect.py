@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import SuiteError
+from pinchbench.suite.formats.claw_bench import ClawBenchReader
 from pinchbench.suite.formats.pinchbench import PinchBenchReader
 from pinchbench.suite.formats.qwenclaw import QwenClawReader
-from pinchbench.suite.formats.unsupported import CLAW_BENCH, CLAW_EVAL, CLAWBENCH_CORE, HARBOR
+from pinchbench.suite.formats.unsupported import CLAW_EVAL, CLAWBENCH_CORE, HARBOR
 from pinchbench.suite.formats.wildclaw import WildClawReader
 
 if TYPE_CHECKING:
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
     from pinchbench.suite.reader import SuiteReader
 
 _PINCHBENCH = PinchBenchReader()
-_OTHERS: tuple[SuiteReader, ...] = (QwenClawReader(), WildClawReader(), CLAW_BENCH, HARBOR, CLAW_EVAL, CLAWBENCH_CORE)
+_OTHERS: tuple[SuiteReader, ...] = (
+    QwenClawReader(),
+    WildClawReader(),
+    ClawBenchReader(),
+    HARBOR,
+    CLAW_EVAL,
+    CLAWBENCH_CORE,
+)
 # Where the tasks lie in a checkout of a suite, below its folder.
 _PLACES = ("tasks", "data/*/tasks", "tasks-public")
 

@@ -64,12 +64,6 @@ CLAWBENCH_CORE = UnsupportedReader(
     reason="clawbench Core is not supported: 5/9 of a score come from the tool calls and the wording, by rules of its"
     " own runner",
 )
-CLAW_BENCH = UnsupportedReader(
-    format=SuiteFormat.CLAW_BENCH,
-    tasks="*/*/task.toml",
-    beside="verifier/test_output.py",
-    reason="claw-bench is not supported: its verifiers are programs of pytest",
-)
 HARBOR = UnsupportedReader(
     format=SuiteFormat.HARBOR,
     tasks="*/task.toml",

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     [
         ("tasks", ("T001_mail/task.yaml", "T001_mail/grader.py"), SuiteFormat.CLAW_EVAL, "its tools are HTTP services"),
         ("tasks-public", ("MANIFEST.yaml", "tier1/note.yaml"), SuiteFormat.CLAWBENCH_CORE, "the tool calls"),
-        ("tasks", ("mail/m-001/task.toml", "mail/m-001/verifier/test_output.py"), SuiteFormat.CLAW_BENCH, "pytest"),
         ("tasks", ("fix-it/task.toml", "fix-it/tests/test.sh"), SuiteFormat.HARBOR, "container"),
     ],
 )

@@ -1,0 +1,153 @@
+"""Compares a checkout of a public suite with what is known about it: `python tests/conformance.py PATH`.
+
+Nothing is run. The scores of solutions, and of doing nothing, are what `pinchbench-async tasks check --json` gives.
+The numbers are those of one release of each suite; a later one may differ.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import SuiteFormat
+from pinchbench.suite.load import read_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pinchbench.model import Task
+    from pinchbench.suite.reader import LoadedSuite
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """Something that is known about a suite, and how it is found in what was read of it."""
+
+    name: str
+    known: object
+    found: Callable[[LoadedSuite], object]
+
+
+def _counts(value: Callable[[Task], object]) -> Callable[[LoadedSuite], dict[object, int]]:
+    return lambda loaded: dict(Counter(map(value, loaded.suite.tasks)))
+
+
+def _of(task: str, value: Callable[[Task], object]) -> Callable[[LoadedSuite], list[object]]:
+    """Return a value of the one task whose id contains a text."""
+    return lambda loaded: [value(one) for one in loaded.suite.tasks if task in one.task_id]
+
+
+def _weights(task: Task) -> tuple[float, float]:
+    return round(task.grading_weights["automated"], 3), round(task.grading_weights["llm_judge"], 3)
+
+
+def _inline(task: Task) -> int:
+    return sum(file.content is not None for file in task.workspace_files)
+
+
+TASKS = "tasks that load"
+REFUSED = "files that are refused"
+FACTS: Mapping[SuiteFormat, tuple[Fact, ...]] = MappingProxyType(
+    {
+        SuiteFormat.QWENCLAW: (
+            Fact(name=TASKS, known=100, found=lambda loaded: len(loaded.suite.tasks)),
+            Fact(name=REFUSED, known=0, found=lambda loaded: len(loaded.problems)),
+            Fact(
+                name="grading", known={"hybrid": 99, "automated": 1}, found=_counts(lambda one: one.grading_type.value)
+            ),
+            Fact(name="limits", known={1800.0: 100}, found=_counts(lambda one: one.timeout_s)),
+            Fact(
+                name="tasks of the weights 0.4 and 0.6",
+                known=34,
+                found=lambda loaded: sum(_weights(one) == (0.4, 0.6) for one in loaded.suite.tasks),
+            ),
+            Fact(name="weights of 00035", known=[(0.583, 0.417)], found=_of("_00035_", _weights)),
+            Fact(name="weights of 00059", known=[(0.583, 0.417)], found=_of("_00059_", _weights)),
+            Fact(name="weights of 00033", known=[(0.5, 0.5)], found=_of("_00033_", _weights)),
+            Fact(
+                name="files in heads",
+                known=1187,
+                found=lambda loaded: sum(len(one.workspace_files) for one in loaded.suite.tasks),
+            ),
+            Fact(name="of these inline", known=23, found=lambda loaded: sum(map(_inline, loaded.suite.tasks))),
+            Fact(name="files of 00029", known=[194], found=_of("_00029_", lambda one: len(one.workspace_files))),
+            Fact(name="inline files of 00035", known=[10], found=_of("_00035_", _inline)),
+        ),
+        SuiteFormat.CLAW_BENCH: (
+            Fact(name=TASKS, known=319, found=lambda loaded: len(loaded.suite.tasks)),
+            Fact(name=REFUSED, known=0, found=lambda loaded: len(loaded.problems)),
+            Fact(
+                name="levels",
+                known={"L1": 45, "L2": 130, "L3": 113, "L4": 31},
+                found=_counts(lambda one: one.frontmatter.get("level")),
+            ),
+            Fact(
+                name="tasks with the limits 120, 180 and 900, and without one",
+                known=(78, 74, 2, 65),
+                found=lambda loaded: tuple(
+                    sum(one.frontmatter.get("timeout") == limit for one in loaded.suite.tasks)
+                    for limit in (120, 180, 900, None)
+                ),
+            ),
+            Fact(name="domains", known=34, found=lambda loaded: len({one.category for one in loaded.suite.tasks})),
+            Fact(
+                name="tasks with data",
+                known=242,
+                found=lambda loaded: sum(bool(one.workspace_files) for one in loaded.suite.tasks),
+            ),
+            Fact(name="cal-001 is an id", known=True, found=lambda loaded: "cal-001" in loaded.suite.by_id),
+            Fact(
+                name="acct-001-journal-entries is an id",
+                known=True,
+                found=lambda loaded: "acct-001-journal-entries" in loaded.suite.by_id,
+            ),
+        ),
+        SuiteFormat.WILDCLAW: (
+            Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
+            Fact(name=REFUSED, known=60, found=lambda loaded: len(loaded.problems)),
+        ),
+        SuiteFormat.HARBOR: (
+            Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
+            Fact(name="files that are refused (LiveClawBench)", known=134, found=lambda loaded: len(loaded.problems)),
+        ),
+        SuiteFormat.CLAW_EVAL: (
+            Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
+            Fact(name=REFUSED, known=300, found=lambda loaded: len(loaded.problems)),
+        ),
+        SuiteFormat.CLAWBENCH_CORE: (
+            Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
+            Fact(
+                name="files that are refused, 8 of them variants", known=27, found=lambda loaded: len(loaded.problems)
+            ),
+        ),
+    }
+)
+
+
+def compare(loaded: LoadedSuite) -> Iterator[tuple[bool, str]]:
+    """Yield for each fact whether it holds, and a line that says so."""
+    for fact in FACTS.get(loaded.suite.format, ()):
+        found = fact.found(loaded)
+        holds = found == fact.known
+        yield holds, f"{'same' if holds else 'OTHER'}  {fact.name}: {found}" + ("" if holds else f", not {fact.known}")
+
+
+def main(arguments: list[str]) -> int:
+    """Print what holds; return 1 if something differs."""
+    if len(arguments) != 1:
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    loaded = read_suite(Path(arguments[0]))
+    lines = list(compare(loaded))
+    said = [f"{loaded.suite.root}: format {loaded.suite.format}", *(line for _, line in lines)]
+    said += [str(problem) for problem in loaded.problems] + [loaded.note] * bool(loaded.note)
+    sys.stdout.write("\n".join(said) + "\n")
+    return 0 if all(holds for holds, _ in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

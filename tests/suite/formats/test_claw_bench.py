@@ -1,0 +1,140 @@
+"""claw-bench's folders: what a task is made of them, and what is wrong with one."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.defaults import SuiteFormat
+from pinchbench.errors import SuiteError
+from pinchbench.suite.load import load_suite, read_suite, solution_of
+from suite_packs import put, write_claw_bench
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    return write_claw_bench(tmp_path)
+
+
+def test_ids_are_those_of_flat_files_and_otherwise_the_folders_names(tasks: Path) -> None:
+    loaded = load_suite(tasks.parent)
+    assert loaded.suite.format is SuiteFormat.CLAW_BENCH
+    found = {task.task_id: (task.name, task.category, task.timeout_s) for task in loaded.suite.tasks}
+    assert found == {"mail-001": ("Hello", "mail", 120), "sums-001-total": ("Total", "sums", 300)}
+    assert "2 for a test without a weight" in loaded.suite.tasks[0].rule.text
+
+
+def test_a_domain_is_read_alone(tasks: Path) -> None:
+    assert list(load_suite(tasks / "mail").suite.by_id) == ["mail-001"]
+
+
+def test_a_task_has_its_set_up_its_data_and_its_tests(tasks: Path) -> None:
+    task = load_suite(tasks).suite.by_id["mail-001"]
+    assert task.setup is not None
+    assert (task.setup.folder, task.setup.script) == (tasks / "mail" / "mail-001-hello", "environment/setup.sh")
+    assert [file.dest for file in task.workspace_files] == [".hidden", "deep", "seed.json"]
+    assert task.verifier is not None
+    assert (task.verifier.root, task.verifier.needs) == (tasks, ())
+    assert load_suite(tasks).suite.by_id["sums-001-total"].prerequisites == ("python:numpy",)
+
+
+def test_the_prompt_names_the_workspace_by_its_path(tasks: Path, tmp_path: Path) -> None:
+    [turn] = load_suite(tasks).suite.by_id["mail-001"].turns
+    said = turn.prompt_in(tmp_path / "ws")
+    assert f"Write hello to {tmp_path}/ws/out.txt, and a report to `{tmp_path}/ws/report.json`." in said
+    assert f"Your workspace is the folder {tmp_path}/ws." in said
+
+
+def test_a_solution_is_played_where_there_is_one(tasks: Path) -> None:
+    suite = load_suite(tasks).suite
+    solution = solution_of(suite, suite.by_id["mail-001"])
+    assert solution is not None
+    assert solution.reads == (tasks / "mail" / "mail-001-hello",)
+    assert solution_of(suite, suite.by_id["sums-001-total"]) is None
+
+
+def test_the_digest_is_of_all_but_the_solution(tasks: Path) -> None:
+    folder = tasks / "mail" / "mail-001-hello"
+    digests = [load_suite(tasks).suite.by_id["mail-001"].digest]
+    for name in ("task.toml", "instruction.md", "environment/data/deep/in.txt", "verifier/test_output.py"):
+        put(folder / name, (folder / name).read_text("utf-8") + "\n")
+        digests.append(load_suite(tasks).suite.by_id["mail-001"].digest)
+    put(tasks / "conftest.py", (tasks / "conftest.py").read_text("utf-8") + "\n")
+    digests.append(load_suite(tasks).suite.by_id["mail-001"].digest)
+    assert len(set(digests)) == len(digests)
+    put(folder / "solution" / "solve.sh", "exit 0\n")
+    assert load_suite(tasks).suite.by_id["mail-001"].digest == digests[-1]
+
+
+BROKEN = [
+    ("task.toml", 'id = "mail-001"', 'id = "mail/001"', "task.toml", 1, "can't be a folder name"),
+    ("task.toml", 'id = "mail-001"', 'id = "workspace"', "task.toml", 1, "is reserved"),
+    ("task.toml", 'id = "mail-001"', "", "task.toml", 1, "`id` is missing"),
+    (
+        "task.toml",
+        'id = "mail-001"',
+        'id = "sums-001-total"',
+        "../../sums/sums-001-total/task.toml",
+        1,
+        "already taken",
+    ),
+    ("task.toml", 'title = "Hello"', "title = 3", "task.toml", 2, "`title` must be text"),
+    ("task.toml", 'domain = "mail"', "domain = [1]", "task.toml", 3, "`domain` must be text"),
+    ("task.toml", "timeout = 120", "timeout = 0", "task.toml", 5, "`timeout` must be a number"),
+    ("task.toml", "timeout = 120", 'timeout = "long"', "task.toml", 5, "`timeout` must be a number"),
+    ("task.toml", "timeout = 120", "timeout = true", "task.toml", 5, "`timeout` must be a number"),
+    ("task.toml", "timeout = 120", "timeout 120", "task.toml", 5, "not valid TOML"),
+    ("task.toml", 'tags = ["short"]', "tags = [", "task.toml", 8, "not valid TOML"),
+    ("instruction.md", None, None, "instruction.md", 1, "can't be read"),
+    ("environment/setup.sh", None, None, "task.toml", 1, "environment/setup.sh is missing"),
+    ("verifier/test_output.py", "    assert json", "  assert json", "verifier/test_output.py", 8, "not valid Python"),
+    (
+        "verifier/test_output.py",
+        "import json",
+        "import json\nimport (",
+        "verifier/test_output.py",
+        2,
+        "not valid Python",
+    ),
+    ("../../conftest.py", None, None, "verifier/test_output.py", 1, "need conftest.py"),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_is_named_with_file_and_line(
+    tasks: Path, case: tuple[str, str | None, str | None, str, int, str]
+) -> None:
+    name, whole, broken, place, line, reason = case
+    folder = tasks / "mail" / "mail-001-hello"
+    if whole is None or broken is None:
+        (folder / name).unlink()
+    else:
+        text = (folder / name).read_text("utf-8")
+        assert whole in text
+        put(folder / name, text.replace(whole, broken, 1))
+    problems = read_suite(tasks).problems
+    assert ((folder / place).resolve(), line) in [(problem.path, problem.line) for problem in problems], problems
+    assert reason in str([problem.reason for problem in problems])
+    with pytest.raises(SuiteError):
+        load_suite(tasks)
+
+
+def test_a_link_out_of_the_data_and_a_missing_instruction_are_named(tasks: Path) -> None:
+    folder = tasks / "mail" / "mail-001-hello"
+    (folder / "environment" / "data" / "out").symlink_to(tasks / "conftest.py")
+    put(folder / "instruction.md", "\n")
+    reasons = [problem.reason for problem in read_suite(tasks).problems]
+    assert any("leads out of the source" in reason for reason in reasons)
+    assert "there is no instruction" in reasons
+
+
+def test_a_folder_without_tests_is_no_task_of_this_format(tasks: Path) -> None:
+    for domain in ("mail", "sums"):
+        shutil.rmtree(next((tasks / domain).iterdir()) / "verifier")
+    with pytest.raises(SuiteError, match="holds no task files"):
+        load_suite(tasks)
