@@ -86,7 +86,7 @@ class Isolation(StrEnum):
 
 
 class SuiteFormat(StrEnum):
-    """The task format of a suite. Tasks of the last two are recognised, and refused with the reason."""
+    """The task format of a suite. Tasks of the last four are recognised, and refused with the reason."""
 
     PINCHBENCH = "pinchbench"
     QWENCLAW = "qwenclaw"

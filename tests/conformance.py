@@ -112,7 +112,11 @@ FACTS: Mapping[SuiteFormat, tuple[Fact, ...]] = MappingProxyType(
         ),
         SuiteFormat.HARBOR: (
             Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
-            Fact(name="files that are refused (LiveClawBench)", known=134, found=lambda loaded: len(loaded.problems)),
+            Fact(
+                name="task folders that are refused (LiveClawBench)",
+                known=134,
+                found=lambda loaded: len({one.path.relative_to(loaded.suite.root).parts[0] for one in loaded.problems}),
+            ),
         ),
         SuiteFormat.CLAW_EVAL: (
             Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),

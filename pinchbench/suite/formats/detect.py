@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import SuiteError
 from pinchbench.suite.formats.claw_bench import ClawBenchReader
+from pinchbench.suite.formats.harbor import HarborReader
 from pinchbench.suite.formats.pinchbench import PinchBenchReader
 from pinchbench.suite.formats.qwenclaw import QwenClawReader
-from pinchbench.suite.formats.unsupported import CLAW_EVAL, CLAWBENCH_CORE, HARBOR
+from pinchbench.suite.formats.unsupported import CLAW_EVAL, CLAWBENCH_CORE
 from pinchbench.suite.formats.wildclaw import WildClawReader
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _OTHERS: tuple[SuiteReader, ...] = (
     QwenClawReader(),
     WildClawReader(),
     ClawBenchReader(),
-    HARBOR,
+    HarborReader(),
     CLAW_EVAL,
     CLAWBENCH_CORE,
 )

@@ -64,9 +64,3 @@ CLAWBENCH_CORE = UnsupportedReader(
     reason="clawbench Core is not supported: 5/9 of a score come from the tool calls and the wording, by rules of its"
     " own runner",
 )
-HARBOR = UnsupportedReader(
-    format=SuiteFormat.HARBOR,
-    tasks="*/task.toml",
-    beside="tests/test.sh",
-    reason="Harbor's tasks are not supported: each needs the image of its container, with absolute paths and root",
-)
