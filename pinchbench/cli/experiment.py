@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, UNTIL, option
+from pinchbench.cli.options import CONTEXT, UNTIL, gate_options, option
 
 
 @click.command(context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @UNTIL
-@option("--margin", type=click.FloatRange(0, 1), metavar="M", help="With --until decided, the difference of the mean"
-        " score that does not matter: variants that differ by no more are equal.  [default: 0.05]")  # fmt: skip
 @option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
+@gate_options
 @option("--json", "as_json", is_flag=True, help="Print the comparison as JSON instead of the experiment's folder.")
 @performs("experiment.run_file")
 def experiment(**_options: Any) -> None:  # noqa: ANN401

@@ -70,8 +70,9 @@ _GATE_OPTIONS = (
            " `baseline save` wrote, and exit with 11 if this run is worse."),
     option("--fail-if", metavar="worse|score<X", multiple=True, help="The same as --baseline and --fail-under; may be"
            " repeated."),
-    option("--margin", type=click.FloatRange(0, 1), default=defaults.DEFAULT_MARGIN, show_default=True, metavar="M",
-           help="The loss against the baseline that does not matter."),
+    option("--margin", type=click.FloatRange(0, 1), metavar="M",
+           help="The loss against the baseline that does not matter; with --until decided, the difference of variants"
+           f" that does not.  [default: {defaults.DEFAULT_MARGIN:g}]"),
 )  # fmt: skip
 
 

@@ -161,7 +161,7 @@ def test_an_incomplete_run_keeps_its_exit_code_whatever_the_gate_says(tmp_path: 
         (("--fail-under", "2"), 2, "0<=x<=1"),
         (("--baseline", "nowhere.json"), 6, "There is no file or folder nowhere.json."),
         (("--baseline", "broken.json"), 6, "broken.json:1: "),
-        (("--model", "b/c", "--fail-under", "0.5"), 2, "is for one --model"),
+        (("--model", "b/c", "--baseline", "nowhere.json"), 6, "There is no file or folder nowhere.json."),
     ],
 )
 def test_a_gate_that_cannot_be_used_is_an_error_before_anything_runs(

@@ -174,6 +174,26 @@ def test_a_dry_run_tells_time_and_cost_going_by_earlier_runs_and_what_is_unknown
     assert (plan["expected_s"], plan["expected_cost_usd"]) == (30.0, None)
 
 
+def test_each_variant_has_to_pass_the_gate(tmp_path: Path) -> None:
+    path = written(tmp_path, last="  marked: {workspace-files: {marker.txt: marker.txt}}\n")
+    (tmp_path / "marker.txt").write_text("here", encoding="utf-8")
+    for task in (tmp_path / "tasks").glob("*.md"):
+        text = task.read_text("utf-8").replace(
+            '{"done": 1.0}', '{"done": 0.2 + 0.8 * (Path(workspace_path) / "marker.txt").exists()}'
+        )
+        task.write_text(text.replace("def grade", "from pathlib import Path\n\ndef grade"), encoding="utf-8")
+    done = pinchbench("experiment", path, "--fail-under", "0.9", cwd=tmp_path)
+    assert done.returncode == 11, done.stderr
+    assert "low: Gate, score<0.9: failed." in done.stderr
+    assert "high: Gate, score<0.9: failed." in done.stderr
+    assert "marked: Gate, score<0.9: passed." in done.stderr
+    assert len([*(tmp_path / "out").glob("*/gate.json")]) == 3
+
+    folder = done.stdout.strip()
+    assert pinchbench("resume", folder, "--fail-under", "0.1", cwd=tmp_path).returncode == 0
+    assert pinchbench("resume", folder, "--baseline", folder, cwd=tmp_path).returncode == 6
+
+
 def test_a_wrong_file_is_refused_with_its_lines(tmp_path: Path) -> None:
     path = written(tmp_path, last="  low2: {thinkin: low}\n")
     done = pinchbench("experiment", path, cwd=tmp_path)
@@ -215,13 +235,10 @@ def test_a_margin_makes_variants_equal(tmp_path: Path) -> None:
     assert "high: Decided: equal to low within the margin." in done.stderr
 
 
-def test_options_of_experiments_that_end_when_decided_are_refused_elsewhere(tmp_path: Path) -> None:
+def test_one_model_alone_can_not_be_run_until_it_is_decided(tmp_path: Path) -> None:
     one = pinchbench("--model", "demo/null", "--until", "decided", cwd=tmp_path)
     assert one.returncode == 2
     assert "--until is for experiments" in one.stderr
-    fixed = pinchbench("experiment", written(tmp_path), "--margin", "0.1", cwd=tmp_path)
-    assert fixed.returncode == 2
-    assert "add --until decided" in fixed.stderr
 
 
 @contextmanager

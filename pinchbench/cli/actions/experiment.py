@@ -16,10 +16,10 @@ from anyio import create_task_group
 
 from pinchbench.cli.actions.after_run import write_run_page
 from pinchbench.cli.actions.experiment_page import read_experiment_runs, write_experiment
-from pinchbench.cli.actions.running import INCOMPLETE, STOPPED, resume_hint
+from pinchbench.cli.actions.gate_options import take_gate
+from pinchbench.cli.actions.running import GATES, INCOMPLETE, STOPPED, resume_hint
 from pinchbench.cli.deferred import action
 from pinchbench.cli.output import print_result, say
-from pinchbench.errors import ConfigError
 from pinchbench.experiment.record import read_record
 from pinchbench.experiment.run import resume_experiment, run_experiment
 from pinchbench.experiment.spec import UntilDecided, of_models, read_experiment
@@ -32,25 +32,38 @@ from pinchbench.results.compare.json import record
 from pinchbench.results.statistics import SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
     from pathlib import Path
 
     from pinchbench.config import RunConfig
     from pinchbench.experiment.record import ExperimentFiles
     from pinchbench.experiment.run import ExperimentResult
     from pinchbench.experiment.spec import Experiment
+    from pinchbench.results.gate.gate import Gate
+    from pinchbench.results.gate.rules import GateVerdict
 
 
-def run_file(*, file: Path, until: str | None, margin: float | None, dry_run: bool, as_json: bool) -> None:
+def run_file(
+    *,
+    file: Path,
+    until: str | None,
+    margin: float | None,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Run the experiment of a file, or show what would be run; the options replace what the file says."""
     experiment = read_experiment(file)
-    if until is not None:
-        experiment = replace(experiment, until=experiment.until or UntilDecided())
-    if margin is not None:
-        if experiment.until is None:
-            raise ConfigError("--margin is for experiments that end when they are decided: add --until decided.")
-        experiment = replace(experiment, until=UntilDecided(margin=margin))
-    _run(experiment, dry_run=dry_run, as_json=as_json)
+    experiment = replace(experiment, until=_until(experiment.until, until, margin))
+    gate = take_gate({**options, "margin": margin}, experiment.variants[0].config.output_dir)
+    _run(experiment, dry_run=dry_run, as_json=as_json, gate=gate)
+
+
+def _until(stated: UntilDecided | None, until: str | None, margin: float | None) -> UntilDecided | None:
+    """Return when an experiment ends, by its file and the options, which replace what the file says."""
+    if stated is None and until is None:
+        return None
+    return stated or UntilDecided() if margin is None else UntilDecided(margin=margin)
 
 
 def run_models(
@@ -58,33 +71,46 @@ def run_models(
     config: RunConfig,
     *,
     until: str | None,
-    margin: float,
+    margin: float | None,
     dry_run: bool,
     as_json: bool,
+    gate: Gate | None,
 ) -> None:
     """Run models side by side with the same options, or show what would be run."""
-    end = None if until is None else UntilDecided(margin=margin)
-    _run(of_models(models, config, until=end), dry_run=dry_run, as_json=as_json)
+    _run(of_models(models, config, until=_until(None, until, margin)), dry_run=dry_run, as_json=as_json, gate=gate)
 
 
-def _run(experiment: Experiment, *, dry_run: bool, as_json: bool) -> None:
+def _run(experiment: Experiment, *, dry_run: bool, as_json: bool, gate: Gate | None) -> None:
     if dry_run:
         action("experiment_plan.show_plan")(experiment, as_json=as_json)
         return
     names = [one.name for one in experiment.variants]
-    carry_out(partial(run_experiment, experiment), names, as_json=as_json)
+    carry_out(partial(run_experiment, experiment), names, as_json=as_json, gate=gate)
 
 
-def go_on(files: ExperimentFiles, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+def go_on(
+    files: ExperimentFiles,
+    *,
+    as_json: bool,
+    gate: Gate | None = None,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Go on with an experiment that was ended early."""
     names = [one.name for one in read_record(files).variants]
-    carry_out(partial(resume_experiment, files, **options), names, as_json=as_json)
+    carry_out(partial(resume_experiment, files, **options), names, as_json=as_json, gate=gate)
 
 
 def carry_out(
-    work: Callable[..., Coroutine[Any, Any, ExperimentResult]], names: Sequence[str], *, as_json: bool
+    work: Callable[..., Coroutine[Any, Any, ExperimentResult]],
+    names: Sequence[str],
+    *,
+    as_json: bool,
+    gate: Gate | None = None,
 ) -> None:
-    """Do the work of an experiment with a live view on stderr, compare its variants, and exit with its code."""
+    """Do the work of an experiment with a live view on stderr, compare its variants, and exit with its code.
+
+    `gate` is applied to the run of each variant.
+    """
     with stderr_writer() as writer:
         console = report_console(writer)
         view = ExperimentView(console, names, draws=can_draw(console, os.environ), is_full=writer.is_full)
@@ -100,12 +126,15 @@ def carry_out(
         # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         writer.be_patient(END_LIMIT_S)
+        verdicts, told = _apply_gate(gate, result)
         experiment = read_experiment_runs(result.files)
         comparisons = experiment.comparisons
         sequential = result.record.sequential
         weighed = sequential.comparisons if sequential is not None else ()
         sentences = soundness_told(experiment.soundness)
         print_experiment(console, experiment.sides, comparisons, result.failed, sequential=weighed, soundness=sentences)
+        for line in told:
+            say(line)
         for variant in experiment.variants:
             if variant.run is not None:
                 write_run_page(variant.run.files, view.say)
@@ -119,10 +148,22 @@ def carry_out(
         "sequential": msgspec.to_builtins(sequential),
     }
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
-    _leave(result)
+    _leave(result, verdicts)
 
 
-def _leave(result: ExperimentResult) -> None:
+def _apply_gate(gate: Gate | None, result: ExperimentResult) -> tuple[set[GateVerdict], list[str]]:
+    """Apply a gate to the run of each variant, unless a signal has ended them; return its verdicts, and what to say."""
+    verdicts: set[GateVerdict] = set()
+    told: list[str] = []
+    if gate is not None and result.interrupted is None:
+        for name, one in result.results.items():
+            lines: list[str] = []
+            verdicts.add(action("gate.apply_gate")(gate, one, lines.append))
+            told += [f"{name}: {line}" for line in lines]
+    return verdicts, told
+
+
+def _leave(result: ExperimentResult, verdicts: Collection[GateVerdict]) -> None:
     if result.interrupted is not None:
         sys.exit(128 + signal.Signals[result.interrupted])
     for one in result.results.values():
@@ -130,3 +171,6 @@ def _leave(result: ExperimentResult) -> None:
             sys.exit(code)
     if result.failed or not all(one.complete for one in result.results.values()):
         sys.exit(INCOMPLETE)
+    for verdict, code in GATES.items():
+        if verdict in verdicts:
+            sys.exit(code)

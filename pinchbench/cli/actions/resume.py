@@ -10,7 +10,6 @@ from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.actions.running import carry_out, leave
 from pinchbench.cli.deferred import action
 from pinchbench.config import ResumeConfig, absolute_path
-from pinchbench.errors import ConfigError
 from pinchbench.experiment.record import find_experiment
 from pinchbench.runner.resume import resume as go_on
 
@@ -40,10 +39,13 @@ def resume_run(
     if judge is not None:
         settings["judge"] = judge
     if run is not None and (experiment := find_experiment(run, absolute_path(output_dir, option="--output-dir"))):
-        if gate is not None:
-            raise ConfigError("A gate (--baseline, --fail-under, --fail-if) is for a run, not for an experiment.")
         action("experiment.go_on")(
-            experiment, settings=settings, accept_changes=accept_changes, take_over=take_over, as_json=as_json
+            experiment,
+            settings=settings,
+            accept_changes=accept_changes,
+            take_over=take_over,
+            as_json=as_json,
+            gate=gate,
         )
         return
     config = ResumeConfig(

@@ -58,9 +58,9 @@ def run_suite(
         env={name: value for name, _, value in (one.partition("=") for one in env)},
     )
     if len(model) > 1:
-        if gate is not None:
-            raise ConfigError("A gate (--baseline, --fail-under, --fail-if) is for one --model.")
-        action("experiment.run_models")(model, config, until=until, margin=margin, dry_run=dry_run, as_json=as_json)
+        action("experiment.run_models")(
+            model, config, until=until, margin=margin, dry_run=dry_run, as_json=as_json, gate=gate
+        )
     elif until is not None:
         raise ConfigError("--until is for experiments: give --model for each model to compare.")
     elif dry_run:
