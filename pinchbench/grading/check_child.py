@@ -134,7 +134,7 @@ def run_verifier(verifier: Mapping[str, object], workspace: str) -> Answer:
         results = run_tests(verifier, workspace)
     except UnusableTestsError as error:
         return Answer(kind="no_scores", message=writable(str(error))[:MAX_MESSAGE])
-    except BaseException as error:  # noqa: BLE001 - including SystemExit
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - what agents write may raise anything
         return _failure(error)
     finally:
         restore()
