@@ -265,7 +265,10 @@ async def test_agents_of_all_variants_are_ended_when_one_uses_up_what_they_have_
                     await guest.gone()
     [result] = results
     reasons = sorted(outcome.reason for one in result.results.values() for outcome in one.outcomes)
-    assert reasons == [Reason.COMPLETED, Reason.INTERRUPTED, Reason.INTERRUPTED]
+    # its transcript may tell what it has used before it has ended
+    assert reasons in (
+        [ended, Reason.INTERRUPTED, Reason.INTERRUPTED] for ended in (Reason.COMPLETED, Reason.INTERRUPTED)
+    )
 
 
 async def test_limits_above_the_variants_hold_for_each_of_them(tmp_path: Path) -> None:
