@@ -12,10 +12,10 @@ WORKERS ?= 4
 
 help:
 	@echo "make demo   run the core tasks on real OpenClaw with the built-in scripted model"
-	@echo "make test   every check and test, on both OpenClaw releases (about forty minutes on two cores)"
+	@echo "make test   every check and test, on both OpenClaw releases (about fifty minutes on two cores)"
 	@echo "make check  all but real OpenClaw and the long kills (about six minutes on two cores)"
 	@echo "make e2e    only the tests on real OpenClaw"
-	@echo "make e2e-long  more of them: the whole suite in private homes, five kills, other providers (about an hour)"
+	@echo "make e2e-long  more of them: the whole suite in private homes, five kills, other providers (about half an hour)"
 	@echo "make attacks  what an agent can do to the measurement at each level of the sandbox (about fifteen minutes)"
 	@echo "make suite  write the tasks' generated files, and their table in tasks/README.md"
 	@echo "make docs   write the generated pages of the documentation and build it into .site/"
