@@ -179,7 +179,7 @@ def test_each_variant_has_to_pass_the_gate(tmp_path: Path) -> None:
     (tmp_path / "marker.txt").write_text("here", encoding="utf-8")
     for task in (tmp_path / "tasks").glob("*.md"):
         text = task.read_text("utf-8").replace(
-            '{"done": 1.0}', '{"done": 0.2 + 0.8 * (Path(workspace_path) / "marker.txt").exists()}'
+            "0.0 if \"'bad'\" in str(transcript) else 1.0", '0.2 + 0.8 * (Path(workspace_path) / "marker.txt").exists()'
         )
         task.write_text(text.replace("def grade", "from pathlib import Path\n\ndef grade"), encoding="utf-8")
     done = pinchbench("experiment", path, "--fail-under", "0.9", cwd=tmp_path)

@@ -92,7 +92,8 @@ def test_done_trials_are_tallied_once_by_the_grade_that_counts(records: list[Rec
 
     tally = state.tally(done, threshold=0.5)
 
-    given = [state.attempt_grades.get((key, state.trials[key].counting.attempt)) for key in done]
+    counting = [one for one in (state.trials[key].counting for key in done) if one.reason.is_valid]
+    given = [state.attempt_grades.get((one.key, one.attempt)) for one in counting]
     final = [one for one in given if one is not None and is_final(one)]
     scores = [one.score for one in final if one.score is not None]
     assert sorted(score for own in tally.scores.values() for score in own) == sorted(scores)
