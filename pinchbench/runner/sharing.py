@@ -64,8 +64,8 @@ class SharedSlots:
         self.rotation.left(run)
         if self.budget is not None:
             self.budget.left(run)
+        self.wake()  # its own workers too: none of them has a turn to wait for any more
         self._wakes.pop(run, None)
-        self.wake()
 
     def heed_limits(self) -> None:
         """Let all runs end whose agents run on although the budget of all is used up."""
@@ -132,7 +132,7 @@ class Share:
             self.slots.wake()
         elif answer is None:
             self.slots.leave(self.run)
-        elif self.slots.rotation.idle(self.run, answer):
+        elif self.slots.rotation.idle(self.run, answer, current_time()):
             self.slots.wake()
 
     def ended(self) -> None:

@@ -160,9 +160,11 @@ class Dispatcher:
         """An attempt to run now, a time to ask again, or None: nothing will come."""
         if self._breaker.state != "closed":
             return self._next_probe(now)
-        if self._throttle.is_full:
-            return math.inf
+        # who needs nothing more is told so, however many trials run: other runs share the limit, and nobody wakes a
+        # run that has left
         if (coming := self._schedule.coming()) is not None:
+            if self._throttle.is_full:
+                return math.inf
             if now < self._throttle.not_before:
                 return self._throttle.not_before
             if not self._is_paid(coming, now):

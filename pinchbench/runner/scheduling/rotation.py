@@ -63,12 +63,12 @@ class Rotation:
         able = [one for one in self._ready if self._idle_until.get(one, -math.inf) <= now or one == run]
         return min(able, key=self._place) == run
 
-    def idle(self, run: str, until: float) -> bool:
+    def idle(self, run: str, until: float, now: float) -> bool:
         """Take note that a run can start nothing before `until`, `math.inf` for when something of it has ended.
 
         Returns whether it was able to before, so that it may be another's turn now.
         """
-        was_able = run not in self._idle_until
+        was_able = self._idle_until.get(run, -math.inf) <= now
         self._idle_until[run] = until
         return was_able
 

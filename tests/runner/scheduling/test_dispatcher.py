@@ -415,6 +415,28 @@ def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> 
     assert decision.paces == (Pace(limit=2, why=TOGETHER.format(limit=2, most=4)),)
 
 
+def test_a_run_that_needs_nothing_more_does_not_wait_for_the_trials_of_others_that_share_its_rate_limit() -> None:
+    def jitter() -> float:
+        return 1.0
+
+    throttle = RateLimit(1, delay_s=DELAY_S, jitter=jitter)
+    short, long = (
+        Dispatcher(
+            schedule=AttemptQueue(attempts(count), retries=0, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+            throttle=throttle,
+            breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
+            budget=Budget(BudgetLimits(), began=0.0),
+        )
+        for count in (1, 2)
+    )
+    only, _ = short.next(0.0)
+    assert isinstance(only, Attempt)
+    short.ended(only, ended(only), 1.0)
+    assert isinstance(long.next(1.0)[0], Attempt)
+    assert long.next(1.0)[0] == math.inf
+    assert short.next(1.0)[0] is None
+
+
 def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_needs_nothing_more() -> None:
     def jitter() -> float:
         return 1.0

@@ -53,8 +53,8 @@ def test_nothing_starts_before_every_run_is_ready_or_has_left() -> None:
 
 def test_a_run_that_can_start_nothing_is_passed_over_and_catches_up() -> None:
     rotation = ready("a", "b", slots=10)
-    assert rotation.idle("a", math.inf)
-    assert not rotation.idle("a", math.inf)  # no news for the others
+    assert rotation.idle("a", math.inf, 0.0)
+    assert not rotation.idle("a", math.inf, 0.0)  # no news for the others
     assert [start(rotation, ("b",)) for _ in range(3)] == ["b"] * 3
     rotation.began("a")
     rotation.ended("a")  # which may allow another one
@@ -63,11 +63,13 @@ def test_a_run_that_can_start_nothing_is_passed_over_and_catches_up() -> None:
 
 def test_a_run_is_able_again_at_the_time_that_it_said() -> None:
     rotation = ready("a", "b", slots=10)
-    rotation.idle("a", 5.0)
+    rotation.idle("a", 5.0, 0.0)
     rotation.began("b")
     assert rotation.is_turn("b", 4.0)
     assert not rotation.is_turn("b", 5.0)
     assert rotation.is_turn("a", 5.0)
+    assert rotation.idle("a", 9.0, 5.0)  # it was able to, so that it may be the turn of "b" now
+    assert not rotation.idle("a", 9.0, 6.0)
 
 
 def test_a_run_that_has_left_waits_for_no_turn() -> None:
@@ -90,7 +92,7 @@ def test_every_run_is_able_again_when_more_is_admitted() -> None:
     first = start(rotation, ("a", "b"))
     other = "b" if first == "a" else "a"
     rotation.ended(first)
-    rotation.idle(other, math.inf)
+    rotation.idle(other, math.inf, 0.0)
     assert rotation.is_turn(first, 0.0)
     rotation.able()
     assert not rotation.is_turn(first, 0.0)
