@@ -41,6 +41,25 @@ SEED_KEYS = (
     "stderr",
 )  # of what `execute_task` returns, as the seed document lists them
 
+# A task by `task_id` and `prompt`: what the model `mock/bad` does scores 0, all else 1.
+SCORED_BY_MODEL = """\
+---
+id: {task_id}
+grading_type: automated
+timeout_seconds: 30
+---
+## Prompt
+
+{prompt}
+
+## Automated Checks
+
+```python
+def grade(transcript, workspace_path):
+    return {{"done": 0.0 if "'bad'" in str(transcript) else 1.0}}
+```
+"""
+
 
 def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = None, **settings: object) -> Path:
     """Make an `openclaw` program in `folder/bin`; `settings` go to `fake_openclaw.Fake`. Its calls are logged."""

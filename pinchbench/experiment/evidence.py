@@ -43,10 +43,10 @@ class SequentialEvidence:
       refuted are the interval (Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting",
       Journal of the Royal Statistical Society B 86).
 
-    A difference is decided where both refute that there is none, the first with alpha for both sides, the second with
-    alpha for each side. The first alone keeps to alpha for identical variants, but not for those that differ from task
-    to task and on average not: where some tasks fail and all others gain a little, it called a difference in up to 40 %
-    of simulated experiments, both together in at most 5 % (tests/bench/sequential.py).
+    A difference is decided where both refute that the variants are the same: the first with alpha for both sides, the
+    second with alpha a side. The first alone keeps to alpha for identical variants, but not for those that differ
+    from task to task and on average not: where some tasks fail and all others gain a little, it called a difference in
+    up to 40 % of simulated experiments, both together in at most 5 % (tests/bench/sequential.py).
     """
 
     def __init__(self, *, comparisons: int = 1, alpha: float = ALPHA) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model import Attempt, SandboxFacts, Trial, Usage
     from pinchbench.openclaw.agent import OpenClawAgent
-    from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.openclaw.progress import ProgressCallbacks
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.supervise import StopSignal
@@ -152,15 +151,17 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     began = anyio.current_time()
     await to_thread.run_sync(_make_places, workspace, evidence, place.redactor)
     boxed = place.agent.home.sandbox
+    seen_as = workspace if boxed is None else boxed.seen_workspace(workspace)
     await set_up_workspace(
         trial.task,
         workspace,
-        seen_as=workspace if boxed is None else boxed.seen_workspace(workspace),
+        seen_as=seen_as,
         sandbox=place.check_sandbox,
         marker=f"{place.run_id}/{trial.key}/{blank.attempt}",
     )
     prepared = anyio.current_time()
-    with _hidden(workspace, place.agent.home.sandbox):
+    # where the agent sees another path, it must not recognise the real one, either
+    with nullcontext() if seen_as == workspace else unnamed(workspace):
         async with _recorded(trial, place, workspace, evidence) as (before_turn, meter):
             result = await place.agent.execute_task(
                 trial.task,
@@ -177,12 +178,12 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     contradiction = ""
     if place.wire is not None:
         outcome, contradiction = await _with_wire(outcome, result.evidence, place.wire)
-    if (sandbox := place.agent.home.sandbox) is not None:
+    if boxed is not None:
         read = partial(
             read_integrity,
             result.evidence,
-            own_dirs=sandbox.own_dirs(workspace),
-            network=sandbox.network,
+            own_dirs=boxed.own_dirs(workspace),
+            network=boxed.network,
             lookups=(*result.lookups, *(meter.refused if meter is not None else ())),
             allowed=place.allowed,
             contradiction=contradiction,
@@ -210,13 +211,6 @@ def _keep(workspace: Path, evidence: Evidence) -> tuple[tuple[str, ...], str]:
     One call, in one thread: a cancellation between two would lose a completed attempt. Raises OSError.
     """
     return keep_workspace(workspace, evidence.workspace), find_contamination(evidence)
-
-
-def _hidden(workspace: Path, sandbox: TurnSandbox | None) -> AbstractContextManager[None]:
-    """Return a context in which a workspace that has another path in its sandbox can't be recognised there."""
-    if sandbox is None or sandbox.seen_workspace(workspace) == workspace:
-        return nullcontext()
-    return unnamed(workspace)
 
 
 @asynccontextmanager

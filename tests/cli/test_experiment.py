@@ -15,7 +15,7 @@ import pytest
 from anyio import create_task_group, fail_after, to_thread
 
 from command_line import Completed, call, clean_environment
-from fakes import MODEL, fake_openclaw, open_gate, with_models
+from fakes import MODEL, SCORED_BY_MODEL, fake_openclaw, open_gate, with_models
 from pinchbench.experiment.record import EXPERIMENT_JSON, EXPERIMENT_PAGE
 from pinchbench.experiment.sequential import Design, Sequential
 from pinchbench.experiment.spec import DEFAULT_SEED
@@ -28,24 +28,6 @@ if TYPE_CHECKING:
 
     from fakes import Gate
     from pinchbench.results.compare.sequential_verdict import SequentialComparison
-
-TASK = """\
----
-id: {task_id}
-grading_type: automated
-timeout_seconds: 30
----
-## Prompt
-
-{prompt}
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {{"done": 0.0 if "'bad'" in str(transcript) else 1.0}}
-```
-"""
 
 
 def written(
@@ -61,7 +43,7 @@ def written(
     suite = folder / "tasks"
     suite.mkdir(parents=True, exist_ok=True)
     for number in range(tasks):
-        text = TASK.format(task_id=f"task_{number}", prompt=prompt)
+        text = SCORED_BY_MODEL.format(task_id=f"task_{number}", prompt=prompt)
         (suite / f"task_{number}.md").write_text(text, encoding="utf-8")
     path = folder / "levels.yaml"
     path.write_text(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio import create_task_group, fail_after
 
-from fakes import fake_openclaw, open_gate, run_config, until, with_models
+from fakes import SCORED_BY_MODEL, fake_openclaw, open_gate, run_config, until, with_models
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.blocks import BlockCoordinator
 from pinchbench.experiment.record import read_record
@@ -38,23 +38,6 @@ DESIGN = Design(variants=("base", "other"), tasks=("task_a", "task_b"), runs=2, 
 FIRST = tuple(key for key in DESIGN.keys if key.repetition == 1)
 A, B = FIRST
 SECOND = TrialKey(task_id="task_a", repetition=2)
-GRADED = """\
----
-id: {task_id}
-grading_type: automated
-timeout_seconds: 30
----
-## Prompt
-
-{prompt}
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {{"done": 0.0 if "'bad'" in str(transcript) else 1.0}}
-```
-"""
 
 
 def ended(key: TrialKey, reason: Reason = Reason.COMPLETED, *, retried: bool = False, attempt: int = 1) -> Record:
@@ -192,7 +175,7 @@ def an_experiment(
     for number in range(tasks):
         path = folder / "tasks" / f"task_{number}.md"
         path.parent.mkdir(exist_ok=True)
-        text = GRADED.format(task_id=f"task_{number}", prompt=prompts[number % len(prompts)])
+        text = SCORED_BY_MODEL.format(task_id=f"task_{number}", prompt=prompts[number % len(prompts)])
         path.write_text(text, encoding="utf-8")
     config = replace(config, tasks_dir=folder / "tasks", concurrency=2, runs=runs, seed=1, infra_retries=0)
     variants = tuple(

@@ -44,7 +44,7 @@ def _asked_for(files: RunFiles, option: str) -> bool:
 
 
 def write_run_page(files: RunFiles, tell: Callable[[str], None]) -> None:
-    """Write the page of a run, and tell its path or why there is none. Raises nothing; a Ctrl-C ends it."""
+    """Write the page of a run, and tell its path or why it could not be written. Raises nothing; a Ctrl-C ends it."""
     again = f"`pinchbench-async report {files.folder}` writes it."
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run ended
     try:

@@ -63,7 +63,9 @@ def _until(stated: UntilDecided | None, until: str | None, margin: float | None)
     """Return when an experiment ends, by its file and the options, which replace what the file says."""
     if stated is None and until is None:
         return None
-    return stated or UntilDecided() if margin is None else UntilDecided(margin=margin)
+    if margin is not None:
+        return UntilDecided(margin=margin)
+    return stated or UntilDecided()
 
 
 def run_models(

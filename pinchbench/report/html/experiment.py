@@ -276,7 +276,7 @@ def _links(
 
 
 def _report(variant: ShownVariant, folder: Path, anchor: str = "") -> str:
-    """Return the link from a page in `folder` to a run's own page, empty if there is none."""
+    """Return the link from a page in `folder` to a run's own page; empty without one."""
     if variant.run is None:
         return ""
     page = variant.run.files.folder / REPORT_FILE

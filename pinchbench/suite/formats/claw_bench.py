@@ -87,7 +87,7 @@ class ClawBenchReader:
 
 
 def _task_folders(folder: Path) -> list[Path]:
-    """Return the folders of tasks in a folder of domains, else in that of one domain; `_schema` is none."""
+    """Return the folders of tasks in a folder of domains, else in that of one domain; without `_schema`."""
     for pattern in ("*/*/task.toml", "*/task.toml"):
         found = [path.parent for path in folder.glob(pattern) if not path.parts[-3].startswith("_")]
         if found:
