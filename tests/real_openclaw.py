@@ -56,6 +56,7 @@ class TaskFile:
     new_session: frozenset[int] = frozenset()
     check: str = ""
     network: bool = False
+    services: Sequence[dict[str, object]] = ()
 
 
 def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
@@ -70,6 +71,8 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
             "timeout_seconds": task.timeout_s,
             "network": task.network,
         }
+        if task.services:
+            head["services"] = list(task.services)
         prompts = [message for message, _, _ in task.turns]
         if len(prompts) > 1:
             head["sessions"] = [
