@@ -56,7 +56,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "annotate",
         "baseline",
         "clean",
-        "cluster",
         "compare",
         "ctl",
         "doctor",

@@ -30,7 +30,7 @@ from pinchbench.cli.options import CONTEXT, FOLDER, SUITE_FORMAT, TASKS_DIR, opt
 @TASKS_DIR
 @SUITE_FORMAT
 @suite_option("Which tasks are going to be run: what they need is looked for.")
-@option("--cluster", type=click.Choice(["ray"]), help="ray: examine each node of the Ray cluster too.")
+@option("--cluster", metavar="ray[://HOST:PORT]", help="Examine each node of the Ray cluster too.")
 @option("--offline", is_flag=True, help="Ask neither the model nor the judge.")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @performs("doctor.examine_machine")

@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CLUSTER, CONTEXT, NOTIFY, OTLP, UNTIL, gate_options, option
+from pinchbench.cli.options import CLUSTER, CONTEXT, NOTIFY, OTLP, RELAY, UNTIL, gate_options, option
 
 
 @click.command(context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @UNTIL
 @CLUSTER
+@RELAY
 @option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
 @gate_options
 @NOTIFY

@@ -105,8 +105,14 @@ PROBES = option(
 )
 CLUSTER = option(
     "--cluster",
-    type=click.Choice(["ray"]),
-    help="ray: run the trials on the nodes of the Ray cluster that this machine is part of, and grade them here.",
+    metavar="ray[://HOST:PORT]",
+    help="Run the trials on the nodes of a Ray cluster that this machine is part of, and grade them here. ray: the one"
+    " that RAY_ADDRESS or the last `ray start` names. ray://HOST:PORT: the one with this head.",
+)
+RELAY = option(
+    "--relay",
+    is_flag=True,
+    help="With --cluster: lead the nodes to an endpoint of this machine's loopback (--base-url) through this command.",
 )
 NOTIFY = option(
     "--notify",

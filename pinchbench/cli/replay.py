@@ -9,11 +9,11 @@ import click
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run, complete_tasks
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CLUSTER, CONTEXT, FOLDER, NO_REPORT, judge_options, option
+from pinchbench.cli.options import CLUSTER, CONTEXT, FOLDER, NO_REPORT, RELAY, judge_options, option
 from pinchbench.cli.sections import JUDGE, SectionedCommand
 
 SECTIONS = {
-    "What is replayed": ("--suite", "--tasks-dir", "--concurrency", "--cluster", "--timeout-multiplier"),
+    "What is replayed": ("--suite", "--tasks-dir", "--concurrency", "--cluster", "--relay", "--timeout-multiplier"),
     "Where it differs": ("--on-divergence", "--fork-at", "--fork-turn", "--model", "--base-url", "--api-key-env"),
     "Judging": JUDGE,
     "OpenClaw and places": ("--openclaw", "--isolation", "--output-dir", "--run-root"),
@@ -26,6 +26,7 @@ SECTIONS = {
 @click.option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the one that was run).")
 @option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), help="Trials at once (default: as the run).")
 @CLUSTER
+@RELAY
 @click.option("--timeout-multiplier", type=click.FloatRange(0, defaults.MAX_TIMEOUT_MULTIPLIER, min_open=True),
               help="Scales every task's time limit (default: as the run).")  # fmt: skip
 @click.option("--on-divergence", type=click.Choice([one.value for one in defaults.DivergencePolicy]), default="stop",

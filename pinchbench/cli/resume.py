@@ -9,7 +9,7 @@ import click
 from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run
 from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CLUSTER, CONTEXT, FOLDER, NO_REPORT, NOTIFY, OTLP, gate_options, option
+from pinchbench.cli.options import CLUSTER, CONTEXT, FOLDER, NO_REPORT, NOTIFY, OTLP, RELAY, gate_options, option
 from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
 
 if TYPE_CHECKING:
@@ -69,7 +69,15 @@ def _resume_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 SECTIONS = {
-    "What is left of the run": ("--accept-changes", "--take-over", "--concurrency", "--cluster", *MODEL, "--tasks-dir"),
+    "What is left of the run": (
+        "--accept-changes",
+        "--take-over",
+        "--concurrency",
+        "--cluster",
+        "--relay",
+        *MODEL,
+        "--tasks-dir",
+    ),
     "Judging": JUDGE,
     "Gate": GATE,
     "Limits": LIMITS,
@@ -87,6 +95,7 @@ SECTIONS = {
 )
 @_resume_settings
 @CLUSTER
+@RELAY
 @option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
         help="Where RUN is looked for.")  # fmt: skip
 @gate_options

@@ -23,6 +23,7 @@ from pinchbench.cli.options import (
     NOTIFY,
     OTLP,
     PROBES,
+    RELAY,
     SUITE_FORMAT,
     TASKS_DIR,
     UNTIL,
@@ -47,6 +48,7 @@ SECTIONS = {
         "--until",
         "--concurrency",
         "--cluster",
+        "--relay",
         "--seed",
         "--probes",
         "--skip-broken",
@@ -76,6 +78,7 @@ SECTIONS = {
 @option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), default=1, show_default=True,
         help="Trials at once; about 1 GB of memory each, or 0.3 GB in a gateway that takes 1 to 2 GB.")  # fmt: skip
 @CLUSTER
+@RELAY
 @option("--runs", type=click.IntRange(1, defaults.MAX_RUNS), default=1, show_default=True,
         help="Repetitions of each task.")  # fmt: skip
 @UNTIL

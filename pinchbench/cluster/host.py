@@ -103,9 +103,14 @@ class NodeHost:
         if self._stream is not None:
             await self._stream.aclose()
 
-    async def about(self) -> tuple[str, float]:
-        """Return this machine's release of this program, and its time in seconds since the epoch (UTC)."""
-        return version(DISTRIBUTION), time.time()
+    async def about(self) -> tuple[str, float, bool]:
+        """Return this machine's release of this program, its time in seconds since the epoch (UTC), and `has_token`."""
+        return version(DISTRIBUTION), time.time(), has_token()
+
+
+def has_token() -> bool:
+    """Return whether the Ray that this process belongs to obeys only those who know its token."""
+    return os.environ.get("RAY_AUTH_MODE", "").lower() == "token"  # `ray start` sets it where it finds a token
 
 
 def _read(path: str | Path, offset: int, size: int) -> bytes:

@@ -34,8 +34,8 @@ class NodeLink(Protocol):
         Returns its SHA-256; None, and no new file, if that did not work, which `read` may.
         """
 
-    async def about(self) -> tuple[str, float]:
-        """Return the node's release of this program, and its time in seconds since the epoch (UTC)."""
+    async def about(self) -> tuple[str, float, bool]:
+        """Return the node's release of this program, its time in seconds since the epoch (UTC), and `has_token`."""
 
     async def close(self) -> None:
         """Let the node go; its program ends, with all that it started. Raises nothing."""

@@ -22,6 +22,13 @@ class SentSuite(msgspec.Struct, frozen=True, kw_only=True):
     folder: int | None
 
 
+class RelayAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """The endpoint of the run is one that only the runner reaches: lead to it, and listen on this address for that."""
+
+    url: str
+    address: str
+
+
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The first message to a node: set up slots for a run.
 
@@ -39,6 +46,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     slots: int
     sends_inputs: bool
     has_budget: bool = False
+    relay: RelayAsked | None = None
 
 
 class InputPart(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -93,6 +101,14 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The node can't take part, or has failed; a whole sentence."""
 
     why: str
+
+
+class RelayOpened(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The node leads to the runner's endpoint: connect to this port of its address, with this secret."""
+
+    port: int
+    secret: bytes
+    certificate: str
 
 
 class NodeReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -164,7 +180,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 ToNode = Begin | InputPart | Beat | StartTrial | Stop | EndTrial | Forget | End
-FromNode = Told | Refused | NodeReady | Activity | Output | Waits | RateLimited | Used | Ended
+FromNode = Told | Refused | RelayOpened | NodeReady | Activity | Output | Waits | RateLimited | Used | Ended
 
 _encoder = msgspec.msgpack.Encoder()
 _to_node = msgspec.msgpack.Decoder(ToNode)

@@ -55,6 +55,8 @@ from pinchbench.cluster.messages import (
     encode,
     frame,
 )
+from pinchbench.cluster.relay import open_relay
+from pinchbench.cluster.relay_url import with_endpoint
 from pinchbench.config.run import RunConfig
 from pinchbench.errors import PinchBenchError
 from pinchbench.events import Notice
@@ -201,7 +203,13 @@ async def _run(inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox) -> None
             config = replace(config, output_dir=work / "results")
             planning = partial(prepare_told, config, places_in(folder, begin.suites), begin.tasks)
             prepared = await to_thread.run_sync(planning)
-            await _serve_slots(begin, prepared, work, inbox, outbox)
+            if begin.relay is None:
+                await _serve_slots(begin, prepared, work, inbox, outbox)
+            else:
+                async with open_relay(begin.relay, begin.slots) as (opened, url):
+                    outbox.put(opened)
+                    prepared = replace(prepared, config=with_endpoint(prepared.config, url))
+                    await _serve_slots(begin, prepared, work, inbox, outbox)
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
                 await to_thread.run_sync(partial(_remove_work, work), abandon_on_cancel=True)

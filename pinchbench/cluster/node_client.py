@@ -25,6 +25,7 @@ from pinchbench.cluster.messages import (
     Output,
     RateLimited,
     Refused,
+    RelayOpened,
     StartTrial,
     Stop,
     Told,
@@ -33,6 +34,8 @@ from pinchbench.cluster.messages import (
     decode_from_node,
     encode,
 )
+from pinchbench.cluster.relay import carry_relay
+from pinchbench.cluster.row import Row
 from pinchbench.errors import ClusterError
 from pinchbench.files.folders import set_aside
 from pinchbench.model.ending import Reason
@@ -60,19 +63,6 @@ LEASE_S = 10.0  # without an answer; a call takes a second at most, and millisec
 END_LIMIT_S = 60.0  # for a node to end its trials and remove its folders, which takes it 30 s at most
 PIECE_BYTES = 4 * 1024 * 1024  # of a file at a time: of 1 MB, calls take a third of the time more
 EVIDENCE_NAMES = frozenset(path.name for path in Evidence(folder=Path()).of_agent)
-MAX_ROW = 3  # trials that end alike for a reason of the machine, until its node is left out
-OF_MACHINE = frozenset(
-    {
-        Reason.AGENT_NOT_STARTED,
-        Reason.COMMAND_NOT_FOUND,
-        Reason.DISK_FULL,
-        Reason.EVIDENCE_LOST,
-        Reason.GATEWAY_LOST,
-        Reason.GUARDIAN_LOST,
-        Reason.WIRE_LOST,
-        Reason.WORKSPACE_FAILED,
-    }
-)
 LOST = "the node {name} was lost: {why}"
 
 
@@ -100,17 +90,21 @@ class NodeClient:
         self._run = run
         self._copying = copying
         self._tell = tell
+        self._begin: Begin | None = None
+        self._relay: RelayOpened | None = None
+        self._relay_opened = Event()
         self._running: dict[int, _Running] = {}
         self._settled = Event()  # ready, refused or lost
         self._closing = Event()
         self._refused = ""
-        self._row: list[Outcome] = []  # the last ones that ended alike, for a reason of the machine
+        self._row = Row()
         self.lost = ""  # why, as a part of a sentence; empty while it lives
         self.retired = ""  # why it gets no further trials, as a sentence; empty while it does
         self.ready: NodeReady | None = None
 
     async def set_up(self, begin: Begin, inputs: Path | None) -> NodeReady:
         """Let the node set up its slots; `inputs` is the archive that goes with it. Raises ClusterError."""
+        self._begin = begin
         try:
             await self._send(begin)
             if inputs is not None:
@@ -135,6 +129,7 @@ class NodeClient:
         try:
             async with create_task_group() as group:
                 group.start_soon(self._pass_on, group.cancel_scope)
+                group.start_soon(self._carry)
                 await self._listen()
                 group.cancel_scope.cancel()
         finally:
@@ -148,18 +143,7 @@ class NodeClient:
     @property
     def failing(self) -> str:
         """Why the node should be left out, as a sentence; empty while its trials do not keep failing alike."""
-        if len(self._row) < MAX_ROW:
-            return ""
-        last = self._row[-1]
-        return f"{len(self._row)} trials in a row ended there as {last.reason}: {last.note or 'without a note'}."
-
-    def ended(self, outcome: Outcome) -> None:
-        """Take the end of a trial that was made here."""
-        alike = [before for before in self._row if before.reason is outcome.reason]
-        if outcome.reason in OF_MACHINE:
-            self._row = [*alike[1 - MAX_ROW :], outcome]
-        elif outcome.reason is not Reason.INTERRUPTED:
-            self._row = []
+        return self._row.why
 
     def retire(self, why: str) -> None:
         """Give the node no further trials; `why` is a sentence. It is let go when those that run have ended."""
@@ -193,7 +177,7 @@ class NodeClient:
         finally:
             del self._running[slot]
             self._close_if_idle()
-        self.ended(outcome)
+        self._row.take(outcome)
         return outcome
 
     async def _end_when(self, stop: Event, slot: int) -> None:
@@ -246,8 +230,22 @@ class NodeClient:
             await anyio.sleep(END_LIMIT_S)
             attending.cancel()
 
+    async def _carry(self) -> None:
+        """Carry what the node's programs send to the run's endpoint, from when the node leads to it."""
+        await self._relay_opened.wait()
+        if self._relay is None or self._begin is None or self._begin.relay is None:
+            return  # nobody has asked for it
+        try:
+            await carry_relay(self._relay, self._begin.relay, self._begin.slots)
+        except OSError as error:
+            self._refused = f"--relay can't connect to port {self._relay.port} of {self.info.address}: {error}."
+            self._lose(self._refused)
+
     def _take(self, message: FromNode) -> None:
         match message:
+            case RelayOpened():
+                self._relay = message
+                self._relay_opened.set()
             case Told():
                 if self.ready is not None:
                     self._run.observer.tell(f"{self.info.name}: {message.text}")

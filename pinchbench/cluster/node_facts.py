@@ -10,7 +10,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from pinchbench.cluster.host import DISTRIBUTION
+from pinchbench.cluster.host import DISTRIBUTION, has_token
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.probe import find_openclaw, node_version
 from pinchbench.process.memory import available_bytes
@@ -33,6 +33,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
         cpus: how many.
         load: the number of processes that want a CPU, on average of a minute.
         available_bytes: of memory.
+        has_token: whether its Ray obeys only those who know its token.
         at: its time, in seconds since the epoch (UTC).
     """
 
@@ -46,6 +47,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     cpus: int
     load: float
     available_bytes: int
+    has_token: bool
     at: float
 
 
@@ -70,6 +72,7 @@ async def read_facts(choice: str | None) -> NodeFacts:
         cpus=os.cpu_count() or 1,
         load=os.getloadavg()[0],
         available_bytes=await to_thread.run_sync(available_bytes),
+        has_token=has_token(),
         at=time.time(),
     )
 

@@ -7,24 +7,24 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import anyio
-from anyio import CapacityLimiter, create_task_group, current_time, move_on_after, to_thread
+from anyio import CapacityLimiter, connect_tcp, create_task_group, current_time, fail_after, move_on_after, to_thread
 
 from pinchbench.cluster.host import DISTRIBUTION
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
 from pinchbench.cluster.link import NodeLostError
-from pinchbench.cluster.messages import Begin
+from pinchbench.cluster.messages import Begin, RelayAsked
 from pinchbench.cluster.node_client import NodeClient, RemoteSlot
 from pinchbench.cluster.node_names import name_nodes
 from pinchbench.cluster.places import SharedNodes
+from pinchbench.cluster.relay_url import endpoint_of, own_endpoint
 from pinchbench.defaults import Isolation, Network, Sandbox, SuiteFormat
-from pinchbench.endpoints import is_loopback
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.openclaw.homes.choose import GIB
 from pinchbench.runner.provenance import plain_config
@@ -47,9 +47,12 @@ MAX_SKEW_S = 5.0  # between the clocks of two machines: times of trials on sever
 LOOK_S = 1.0  # Ray answers in a millisecond
 REJOIN_S = 20.0  # until a lost node that is there is used again: Ray takes 14 s to notice that one is dead
 MAX_LOSSES = 3  # of one node, which is left out then
+ANSWER_LIMIT_S = 10.0  # for a server on this machine, which may be busy
 CLOSE_LIMIT_S = 10.0  # for links to nodes: an actor is killed in milliseconds, if its cluster answers
 WAIT_FOR_NODES_S = 60.0  # for another node when every one is lost: a new machine takes about that long
 PIECES = 8  # of 4 MB each, in memory at once: more are not faster on two cores
+OPEN_TO_ALL = "Ray runs without a token: whoever reaches its machines can run any code on them"
+HOW_TO_CLOSE = "Make one with `ray get-auth-token --generate`, copy it to each machine, and start Ray there again."
 ALIKE = {"pinchbench_async": "pinchbench-async", "openclaw": "OpenClaw", "node": "Node.js"}  # the same everywhere
 
 
@@ -68,9 +71,13 @@ class _Plan:
 class ClusterPool:
     """The nodes of a cluster, for one run."""
 
-    def __init__(self, cluster: Cluster, shared: SharedNodes | None = None) -> None:
-        """`cluster` is connected, and stays the caller's; `shared` are its nodes, if other runs use them too."""
+    def __init__(self, cluster: Cluster, shared: SharedNodes | None = None, *, relays: bool = False) -> None:
+        """`cluster` is connected, and stays the caller's; `shared` are its nodes, if other runs use them too.
+
+        `relays`: nodes reach an endpoint of this machine's loopback through this process.
+        """
         self._cluster = cluster
+        self._relays = relays
         self._shared = shared or SharedNodes()
         self._copying = CapacityLimiter(PIECES)
         self._told: set[str] = set()
@@ -93,7 +100,9 @@ class ClusterPool:
         suite = run.prepared.suite
         if any(part.format is SuiteFormat.WILDCLAW for part in suite.parts or (suite,)):
             raise ConfigError("--cluster does not send WildClawBench's data set to the nodes: run it on this machine.")
-        config = await settle(run.prepared.config)
+        config = await settle(run.prepared.config, relays=self._relays)
+        if (url := own_endpoint(config)) is not None:
+            await require_endpoint(url)
         if (state := run.prepared.state) is not None:
             self._names.update(state.node_ids)
         started = await self._start_programs(run)
@@ -173,7 +182,7 @@ class ClusterPool:
         assert self._plan is not None  # noqa: S101 - as above
         run = self._plan.run
         try:
-            await self._set_up(info, number, await self._start_program(info, number))
+            await self._set_up(info, number, await self._start_program(run, info, number))
         except ClusterError as error:
             run.observer.tell(f"{error} It is left out.")
             self._not_before[info.id] = math.inf
@@ -189,11 +198,7 @@ class ClusterPool:
         plan = self._plan
         assert plan is not None  # noqa: S101 - as above
 
-        def tell(text: str) -> None:
-            if text not in self._told:
-                self._told.add(text)
-                plan.run.observer.tell(text)
-
+        tell = partial(self._tell_once, plan.run)
         client = NodeClient(info, link, plan.run, copying=self._copying, tell=tell)
         plan.group.start_soon(client.attend)
         plan.stack.callback(client.close)
@@ -207,6 +212,7 @@ class ClusterPool:
             slots=number,
             sends_inputs=plan.inputs is not None,
             has_budget=plan.run.share is not None and plan.run.share.slots.budget is not None,
+            relay=RelayAsked(url=url, address=info.address) if (url := own_endpoint(plan.config)) is not None else None,
         )
         try:
             ready = await client.set_up(begin, plan.inputs)
@@ -229,6 +235,12 @@ class ClusterPool:
             for on_node, agent_id in enumerate(ready.agents, 1)
         ]
 
+    def _tell_once(self, run: RunContext, text: str) -> None:
+        """Tell what several nodes say."""
+        if text not in self._told:
+            self._told.add(text)
+            run.observer.tell(text)
+
     def _free_numbers(self) -> Iterator[int]:
         taken = {slot.number for slots in self._slots.values() for slot in slots}
         return (number for number in count(1) if number not in taken)
@@ -241,7 +253,7 @@ class ClusterPool:
         """
         nodes = [node for node in await self._nodes() if not node.is_draining]
         while shares := share_out(run.prepared.slots, nodes):
-            links, unavailable = await self._start_on(shares)
+            links, unavailable = await self._start_on(run, shares)
             if not unavailable:
                 return [(info, number, links[info.id]) for info, number in shares]
             await _close(links.values())  # each gets more slots now, and the actor has reserved memory for fewer
@@ -254,7 +266,7 @@ class ClusterPool:
         raise ClusterError(f"None of the {len(nodes)} nodes of the cluster has 1 GiB of memory for a slot.")
 
     async def _start_on(
-        self, shares: Sequence[tuple[NodeInfo, int]]
+        self, run: RunContext, shares: Sequence[tuple[NodeInfo, int]]
     ) -> tuple[dict[str, NodeLink], dict[str, NodeUnavailableError]]:
         """Start the programs of nodes; return the links, and why nodes can't be used, both by the id of the node."""
         links: dict[str, NodeLink] = {}
@@ -262,7 +274,7 @@ class ClusterPool:
 
         async def start(info: NodeInfo, number: int) -> None:
             try:
-                links[info.id] = await self._start_program(info, number)
+                links[info.id] = await self._start_program(run, info, number)
             except NodeUnavailableError as error:
                 unavailable[info.id] = error
 
@@ -276,12 +288,13 @@ class ClusterPool:
             raise
         return links, unavailable
 
-    async def _start_program(self, info: NodeInfo, slots: int) -> NodeLink:
+    async def _start_program(self, run: RunContext, info: NodeInfo, slots: int) -> NodeLink:
         """Start the program of a node. Raises ClusterError."""
         runs = self._shared.runs
         link = await self._cluster.start(info, cpus=1 / runs, memory_bytes=slots * SLOT_BYTES // runs)
         try:
-            await check_program(info.name, link)
+            if not await check_program(info.name, link):
+                self._tell_once(run, f"{OPEN_TO_ALL}. {HOW_TO_CLOSE}")
         except BaseException:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 await link.close()
@@ -302,11 +315,14 @@ def _network(clients: Iterable[NodeClient]) -> Network:
     return Network(networks.pop())
 
 
-async def check_program(name: str, link: NodeLink) -> None:
-    """Raise ClusterError if a node has another release, or a clock that differs by more than `MAX_SKEW_S`."""
+async def check_program(name: str, link: NodeLink) -> bool:
+    """Raise ClusterError if a node has another release, or a clock that differs by more than `MAX_SKEW_S`.
+
+    Returns whether its Ray obeys only those who know a token.
+    """
     asked_at = time.time()
     try:
-        release, there = await link.about()
+        release, there, has_token = await link.about()
     except NodeLostError as error:
         raise NodeUnavailableError(f"The node {name} can't take part: {error}.") from error
     if release != (here := version(DISTRIBUTION)):
@@ -317,19 +333,28 @@ async def check_program(name: str, link: NodeLink) -> None:
         raise ClusterError(
             f"The clock of the node {name} differs by {skew_s:.0f} s from this machine's: set it, with NTP for example."
         )
+    return has_token
 
 
-async def settle(config: RunConfig) -> RunConfig:
+async def require_endpoint(url: str) -> None:
+    """Raise ConfigError if nobody listens at an endpoint of this machine, to which nodes are led."""
+    try:
+        with fail_after(ANSWER_LIMIT_S):
+            async with await connect_tcp(*endpoint_of(url)):
+                pass
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"Nobody listens at {url}, to which --relay would lead the nodes: start it first.") from error
+
+
+async def settle(config: RunConfig, *, relays: bool = False) -> RunConfig:
     """Return the options of a run as they are on every node. Raises ConfigError for those that make no sense there."""
     if config.isolation is Isolation.SHARED:
         raise ConfigError("--isolation shared uses the OpenClaw of this machine; --cluster needs private or gateway.")
-    own_url = config.base_url
-    if (replay := config.replay) is not None:
-        own_url = (replay.base_url or config.base_url) if replay.asks_model else None
-    if own_url is not None and is_loopback(urlsplit(own_url).hostname or ""):
+    own_url = own_endpoint(config)
+    if own_url is not None and not relays:
         raise ConfigError(
-            f"--base-url {own_url} is this machine to itself, and each node to the node: let the server listen"
-            " on an address of the network, and name that one."
+            f"--base-url {own_url} is this machine to itself, and each node to the node: add --relay, which leads the"
+            " nodes to it through this command, or let the server listen on an address of the network, and name that."
         )
     if config.isolation is Isolation.AUTO:
         config = replace(config, isolation=Isolation.PRIVATE)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CLIENT, CLIENT_PORT = "ray://", "10001"  # which `ray start` gives Ray Client, if nobody asks for another
 ANSWER_LIMIT_S = 10.0  # for a connection, as far as the next continent
 CONNECT_LIMIT_S = 60.0  # a wrong token is refused after 20 s
 ACTOR_LIMIT_S = 120.0  # to import the package on a busy node; where there is no room it waits for ever
@@ -140,8 +141,8 @@ class _RayLink:
         await to_thread.run_sync(partial(to.unlink, missing_ok=True))
         return None
 
-    async def about(self) -> tuple[str, float]:
-        about: tuple[str, float] = await _answer(self._actor.about.remote())
+    async def about(self) -> tuple[str, float, bool]:
+        about: tuple[str, float, bool] = await _answer(self._actor.about.remote())
         return about
 
     async def close(self) -> None:
@@ -176,14 +177,15 @@ class _Nowhere(io.TextIOBase):
 
 
 @asynccontextmanager
-async def connect() -> AsyncGenerator[RayCluster]:
-    """Connect this process to the Ray cluster that its machine is part of, for the duration of the block.
+async def connect(head: str = "") -> AsyncGenerator[RayCluster]:
+    """Connect this process to a Ray cluster that its machine is part of, for the duration of the block.
 
+    `head` is HOST:PORT, as for `ray start --address`; without it, RAY_ADDRESS or the last `ray start` here names it.
     Raises ClusterError.
     """
     # threads of Ray print to stdout what happens to nodes, whatever it is told; there, a script looks for the result
     with redirect_stdout(_Nowhere()):
-        await _connect()
+        await _connect(head)
         try:
             yield RayCluster()
         finally:
@@ -191,9 +193,9 @@ async def connect() -> AsyncGenerator[RayCluster]:
                 await to_thread.run_sync(ray.shutdown, abandon_on_cancel=True)
 
 
-async def _connect() -> None:
+async def _connect(head: str) -> None:
     try:
-        address = await to_thread.run_sync(_address)
+        address = await to_thread.run_sync(_address, head)
         await _ask(address)
         with fail_after(CONNECT_LIMIT_S):
             # not on the main thread: there, Ray replaces the handler of SIGTERM
@@ -204,24 +206,23 @@ async def _connect() -> None:
         ) from error
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
         raise ClusterError(
-            f"This machine can't connect to a Ray cluster. Start one with `ray start`, or name it with RAY_ADDRESS."
-            f" {_sentence(error)}"
+            "This machine can't connect to a Ray cluster. It has to be part of one, by `ray start`, with the same token"
+            f" (`ray get-auth-token`). {_sentence(error)}"
         ) from error
 
 
-def _address() -> str:
-    """Return the address of the cluster that RAY_ADDRESS names, or that this machine is part of.
-
-    Raises ConnectionError, ValueError and ClusterError.
-    """
-    if (given := os.environ.get("RAY_ADDRESS", "")).startswith("ray://"):
+def _address(head: str) -> str:
+    """Return the address of a cluster's head; see `connect`. Raises ConnectionError, ValueError and ClusterError."""
+    given = head or os.environ.get("RAY_ADDRESS", "").removeprefix(CLIENT)
+    if (port := given.rpartition(":")[2]) == CLIENT_PORT:
         raise ClusterError(
-            f"RAY_ADDRESS is {given}, which this program does not use: on a machine that is part of the cluster, name"
-            " the head as HOST:PORT, or nothing."
+            f"{given} is the port of Ray Client, which this program does not use. Let this machine be part of the"
+            f" cluster, with `ray start --address={given.removesuffix(port)}6379 --num-cpus=0` for example, and name"
+            f" that address: --cluster ray://{given.removesuffix(port)}6379."
         )
-    found: str | None = canonicalize_bootstrap_address("auto")
+    found: str | None = canonicalize_bootstrap_address(given or "auto")
     if found is None:
-        raise ClusterError(f"RAY_ADDRESS is {given}, which names no cluster: name its head as HOST:PORT.")
+        raise ClusterError(f"{given} names no Ray cluster: name its head as HOST:PORT.")
     return found
 
 
@@ -234,10 +235,17 @@ async def _ask(address: str) -> None:
                 pass
     except (OSError, TimeoutError) as error:
         raise ClusterError(
-            f"Nobody answers at {address}, the Ray cluster that RAY_ADDRESS or the last `ray start` names. Start one"
-            " with `ray start --head`."
+            f"Nobody answers at {address}, the Ray cluster that --cluster, RAY_ADDRESS or the last `ray start` names."
+            " Start one with `ray start --head`."
         ) from error
 
 
 def _init(address: str) -> None:
+    with suppress(ImportError):  # older releases of Ray leave it to RAY_AUTH_MODE
+        from ray._private.authentication.authentication_token_setup import (  # noqa: PLC0415
+            maybe_enable_token_auth_if_token_available,
+        )
+
+        # `ray start` uses the token that it finds, and so does `ray.init`, but not where it is told an address
+        maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
     ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)

@@ -12,7 +12,7 @@ from rich.table import Table
 from pinchbench.cluster.link import NodeLostError
 from pinchbench.cluster.node_facts import NodeFacts, read_facts
 from pinchbench.cluster.node_names import name_nodes
-from pinchbench.cluster.pool import MAX_SKEW_S, SLOT_BYTES
+from pinchbench.cluster.pool import HOW_TO_CLOSE, MAX_SKEW_S, OPEN_TO_ALL, SLOT_BYTES
 from pinchbench.doctor.machine import size
 from pinchbench.model.finding import Finding, Level
 from pinchbench.report.text import many, plain
@@ -82,7 +82,11 @@ def of_nodes(here: NodeFacts, nodes: Sequence[ExaminedNode]) -> list[Finding]:
     if not nodes:
         said = "The cluster has no node with a CPU."
         return [Finding(subject="cluster", level=Level.PROBLEM, said=said, do="Join one: `ray start --address=HEAD`.")]
-    return [_of_node(here, node) for node in nodes]
+    found = [_of_node(here, node) for node in nodes]
+    if open_ones := [node.info.name for node in nodes if node.facts is not None and not node.facts.has_token]:
+        said = f"{OPEN_TO_ALL} ({', '.join(open_ones)})"
+        found.append(Finding(subject="cluster", level=Level.WARNING, said=f"{said}.", do=HOW_TO_CLOSE))
+    return found
 
 
 def _of_node(here: NodeFacts, node: ExaminedNode) -> Finding:

@@ -45,6 +45,7 @@ class FakeCluster:
     refusing: str = ""
     unavailable: frozenset[str] = frozenset()
     is_silent: bool = False
+    has_token: bool = True
     versions: Mapping[str, str] = field(default_factory=lambda: VERSIONS)
 
     async def nodes(self) -> Sequence[NodeInfo]:
@@ -56,6 +57,6 @@ class FakeCluster:
         agents = ["main"] * (memory_bytes // SLOT_BYTES)
         refusal = Refused(why="No OpenClaw.")
         answer = refusal if node.id == self.refusing else replace(ready(self.prepared, self.versions), agents=agents)
-        link = self.links[node.id] = FakeLink(answer=answer, is_silent=self.is_silent)
+        link = self.links[node.id] = FakeLink(answer=answer, is_silent=self.is_silent, has_token=self.has_token)
         link.ended = node.id == self.refusing
         return link

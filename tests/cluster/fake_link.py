@@ -58,6 +58,7 @@ class FakeLink:
     closed: bool = False
     release: str = version(DISTRIBUTION)
     ahead_s: float = 0.0
+    has_token: bool = True
 
     def put(self, message: FromNode) -> None:
         self.events_put.append(encode(message))
@@ -100,8 +101,8 @@ class FakeLink:
     async def fetch(self, *_: object) -> None:
         """There is no faster way."""
 
-    async def about(self) -> tuple[str, float]:
-        return self.release, time.time() + self.ahead_s
+    async def about(self) -> tuple[str, float, bool]:
+        return self.release, time.time() + self.ahead_s, self.has_token
 
     async def close(self) -> None:
         self.closed = True

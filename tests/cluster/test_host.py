@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from anyio import fail_after, move_on_after
+from anyio import create_task_group, fail_after, move_on_after
+from msgspec import structs
 
 from fakes import fake_openclaw, make_suite, run_config
+from http_server import HttpServer, Request, Response, running
 from pinchbench.cluster.host import NodeHost
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
 from pinchbench.cluster.messages import (
@@ -20,10 +23,13 @@ from pinchbench.cluster.messages import (
     InputPart,
     NodeReady,
     Refused,
+    RelayAsked,
+    RelayOpened,
     StartTrial,
     decode_from_node,
     encode,
 )
+from pinchbench.cluster.relay import carry_relay
 from pinchbench.files.folders import remove_folder
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
@@ -174,3 +180,30 @@ async def test_a_node_without_its_caller_ends_and_leaves_nothing(tmp_path: Path)
         with fail_after(60):
             while list((tmp_path / "runs").iterdir()):
                 await caller.host.about()
+
+
+class Model(HttpServer[Request]):
+    """An endpoint that answers everything."""
+
+    async def respond(self, request: Request) -> Response:
+        self.record(request)
+        said = {"role": "assistant", "content": "Yes."}
+        return Response(body=json.dumps({"model": "m", "choices": [{"index": 0, "message": said}]}).encode())
+
+
+async def test_a_node_asks_an_endpoint_of_its_callers_machine_through_the_relay(tmp_path: Path) -> None:
+    async with started() as caller, running(Model()) as model, create_task_group() as group:
+        url = f"http://127.0.0.1:{model.port}/v1"
+        asked = RelayAsked(url=url, address="127.0.0.1")
+        message = structs.replace(begin(tmp_path, base_url=url, preflight=True), relay=asked)
+        await send(caller, tmp_path, message)
+        opened = await caller.next(RelayOpened)
+        assert isinstance(opened, RelayOpened)
+        assert not model.requests
+        group.start_soon(carry_relay, opened, asked, 1)
+        await caller.next(NodeReady)
+        assert {request.path for request in model.requests} == {"/v1/chat/completions"}
+        assert str(model.port) not in model.requests[0].headers["host"], "it came through the node's own port"
+        await caller.host.send(encode(End()))
+        await caller.end()
+        group.cancel_scope.cancel()

@@ -15,12 +15,24 @@ from msgspec.structs import replace as replace_in
 
 from cluster.fake_cluster import VERSIONS, FakeCluster, ready
 from cluster.fake_link import HARDWARE, FakeLink
-from fakes import fake_openclaw, run_config
+from fakes import fake_openclaw, nobody_listening, run_config
+from http_server import HttpServer, Request, Response, running
 from pinchbench import events as events_module
 from pinchbench.cluster import pool as pool_module
 from pinchbench.cluster.link import NodeInfo
-from pinchbench.cluster.messages import End, Ended, StartTrial
-from pinchbench.cluster.pool import MAX_LOSSES, SLOT_BYTES, ClusterPool, check_alike, check_program, settle, share_out
+from pinchbench.cluster.messages import Begin, End, Ended, RelayAsked, StartTrial
+from pinchbench.cluster.pool import (
+    HOW_TO_CLOSE,
+    MAX_LOSSES,
+    OPEN_TO_ALL,
+    SLOT_BYTES,
+    ClusterPool,
+    check_alike,
+    check_program,
+    require_endpoint,
+    settle,
+    share_out,
+)
 from pinchbench.config.replay import ReplaySettings
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
@@ -76,8 +88,47 @@ def config(tmp_path: Path) -> RunConfig:
 @pytest.mark.anyio
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000/v1", "http://localhost/v1", "http://[::1]:80/v1"])
 async def test_an_endpoint_that_only_this_machine_reaches_is_refused(config: RunConfig, url: str) -> None:
-    with pytest.raises(ConfigError, match="an address of the network"):
+    with pytest.raises(ConfigError, match="add --relay"):
         await settle(replace(config, base_url=url))
+
+
+class Silent(HttpServer[Request]):
+    """A server that nobody asks anything."""
+
+    async def respond(self, request: Request) -> Response:
+        raise AssertionError(request)
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_to_which_nodes_are_led_is_accepted_and_has_to_be_there(config: RunConfig) -> None:
+    with nobody_listening() as port:
+        url = f"http://127.0.0.1:{port}/v1"
+        assert (await settle(replace(config, base_url=url), relays=True)).base_url == url
+        with pytest.raises(ConfigError, match="Nobody listens at http"):
+            await require_endpoint(url)
+    with pytest.raises(ConfigError, match="Nobody listens at http"):
+        await require_endpoint("http://127.0.0.1:99999/v1")
+
+
+@pytest.mark.anyio
+async def test_a_node_is_told_which_endpoint_to_lead_to_and_where_to_listen(config: RunConfig) -> None:
+    async with running(Silent()) as server:
+        url = f"http://127.0.0.1:{server.port}/v1"
+        at = replace(node(1), address="127.0.0.1")
+        async with watched(replace(config, base_url=url), at, relays=True) as seen:
+            [begin] = [one for one in seen.cluster.links["1"].sent if isinstance(one, Begin)]
+            assert begin.relay == RelayAsked(url=url, address="127.0.0.1")
+        async with watched(config, at, relays=True) as seen:
+            [begin] = [one for one in seen.cluster.links["1"].sent if isinstance(one, Begin)]
+            assert begin.relay is None, "the endpoint is not this machine's"
+
+
+@pytest.mark.anyio
+async def test_a_cluster_that_is_open_to_everybody_is_named_once(config: RunConfig) -> None:
+    told: list[str] = []
+    async with watched(config, node(1), node(2), has_token=False, told=told):
+        pass
+    assert [one for one in told if "Ray runs without a token" in one] == [f"{OPEN_TO_ALL}. {HOW_TO_CLOSE}"]
 
 
 @pytest.mark.anyio
@@ -173,13 +224,25 @@ async def until(condition: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def watched(
-    config: RunConfig, *nodes: NodeInfo, unavailable: frozenset[str] = frozenset(), state: RunState | None = None
+    config: RunConfig,
+    *nodes: NodeInfo,
+    unavailable: frozenset[str] = frozenset(),
+    state: RunState | None = None,
+    relays: bool = False,
+    has_token: bool = True,
+    told: list[str] | None = None,
 ) -> AsyncGenerator[Watched]:
     """A pool of four slots on nodes."""
     prepared = replace(prepare(replace(config, concurrency=4, runs=2)), state=state)
-    run = make_context(prepared, None, None)
-    cluster = FakeCluster(run.prepared, list(nodes), unavailable=unavailable)
-    pool = ClusterPool(cluster)
+
+    async def hear(events: MemoryObjectReceiveStream[events_module.Event]) -> None:
+        async for event in events:
+            if isinstance(event, events_module.Notice) and told is not None:
+                told.append(event.text)
+
+    run = make_context(prepared, None, hear)
+    cluster = FakeCluster(run.prepared, list(nodes), unavailable=unavailable, has_token=has_token)
+    pool = ClusterPool(cluster, relays=relays)
     async with create_task_group() as group:
         group.start_soon(run.observer.attend)
         with closing(run.observer), closing(run.interrupt):

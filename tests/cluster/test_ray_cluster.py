@@ -28,8 +28,8 @@ real = pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces o
     ("address", "said"),
     [
         ("127.0.0.1:1", "Nobody answers at "),
-        ("ray://127.0.0.1:10001", "as HOST:PORT"),
-        ("local", "names no cluster"),
+        ("ray://127.0.0.1:10001", "--cluster ray://127.0.0.1:6379"),
+        ("local", "names no Ray cluster"),
     ],
 )
 def test_a_cluster_that_is_not_there_is_named_at_once(tmp_path: Path, address: str, said: str) -> None:
@@ -67,6 +67,16 @@ def test_each_node_is_examined_and_found_alike(seen: Any) -> None:
     assert len(told) == len(found["nodes"]) == 3
     assert {one["level"] for one in told} <= {"ok", "warning"}, told
     assert {one["facts"]["openclaw"] for one in found["nodes"]} != {""}
+
+
+@pytest.mark.chaos
+@real
+def test_each_node_asks_a_model_of_the_command_s_machine_through_the_relay(seen: Any) -> None:
+    run = seen["relayed"]
+    assert {trial["reason"] for trial in run["trials"].values()} == {"completed"}, run["log"]
+    assert len(set(run["hosts"])) == 3, "each node has a port of its own"
+    assert f"127.0.0.1:{run['port']}" not in run["hosts"]
+    assert "Ray runs without a token" in run["log"]
 
 
 @pytest.mark.chaos

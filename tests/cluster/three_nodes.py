@@ -22,6 +22,7 @@ from anyio import fail_after, to_thread
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fakes import MODEL, fake_openclaw, make_suite, open_gate
+from http_server import HttpServer, Request, Response, running
 from pinchbench.results.journal.journal import read_journal
 
 if TYPE_CHECKING:
@@ -157,6 +158,30 @@ async def plain(folder: Path) -> dict[str, object]:
     return seen
 
 
+class Model(HttpServer[Request]):
+    """A model that only this machine reaches, and that answers everything."""
+
+    async def respond(self, request: Request) -> Response:
+        self.record(request)
+        said = {"role": "assistant", "content": "Yes."}
+        return Response(body=json.dumps({"model": "m", "choices": [{"index": 0, "message": said}]}).encode())
+
+
+async def relayed(folder: Path) -> dict[str, object]:
+    """Let each node ask a model of this machine its question before the first trial, through the command."""
+    fake_openclaw(folder)
+    tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(SLOTS)})
+    head = os.environ["RAY_ADDRESS"]
+    async with running(Model()) as model:
+        argv = *options(folder, tasks), f"--base-url=http://127.0.0.1:{model.port}/v1", "--relay"
+        async with command("run", *argv, f"--cluster=ray://{head}", log=folder / "log") as process:
+            code = await process.wait()
+        hosts = [request.headers["host"] for request in model.requests]
+    await nothing_left(folder)
+    log = (folder / "log").read_text("utf-8")
+    return {"code": code, "log": log, "hosts": hosts, "port": model.port, **result(folder)}
+
+
 async def disturbed(folder: Path, cluster: Cluster) -> dict[str, object]:
     """Kill a node while two trials run on each, add another one, then kill the runner, and go on with the run."""
     fake_openclaw(folder)
@@ -235,11 +260,12 @@ async def doctor(folder: Path) -> dict[str, object]:
 
 async def play(folder: Path, cluster: Cluster) -> dict[str, object]:
     """Play everything."""
-    for name in ("doctor", "plain", "experiment", "disturbed"):
+    for name in ("doctor", "plain", "relayed", "experiment", "disturbed"):
         (folder / name).mkdir()
     return {
         "doctor": await doctor(folder / "doctor"),
         "plain": await plain(folder / "plain"),
+        "relayed": await relayed(folder / "relayed"),
         "experiment": await experiment(folder / "experiment"),
         "disturbed": await disturbed(folder / "disturbed", cluster),
     }

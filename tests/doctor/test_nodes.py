@@ -32,6 +32,7 @@ HERE = NodeFacts(
     cpus=8,
     load=1.0,
     available_bytes=12 * 1024**3,
+    has_token=True,
     at=0.0,
 )
 INFO = NodeInfo(id="1", name="host1", cpus=8, memory_bytes=6 * 1024**3)
@@ -57,11 +58,13 @@ class FakeNodes:
 @pytest.mark.anyio
 async def test_each_node_is_asked_and_one_that_is_lost_costs_no_other(tmp_path: Path) -> None:
     program = str(fake_openclaw(tmp_path))
-    cluster = FakeNodes(await read_facts(program))
+    cluster = FakeNodes(replace_in(await read_facts(program), has_token=False))
     here, nodes = await examine_nodes(cluster, program)
     assert cluster.asked == [program, program]
     assert here.openclaw
-    ahead, lost = of_nodes(here, nodes)
+    ahead, lost, is_open = of_nodes(here, nodes)
+    assert is_open.said == "Ray runs without a token: whoever reaches its machines can run any code on them (host1)."
+    assert "ray get-auth-token" in is_open.do
     assert ahead.level is Level.PROBLEM
     assert ahead.subject == "node host1"
     assert "its clock differs by 60 s" in ahead.said or "its clock differs by 59 s" in ahead.said

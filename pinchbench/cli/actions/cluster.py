@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from pinchbench.errors import ClusterError
+from pinchbench.errors import ClusterError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -18,36 +19,66 @@ T = TypeVar("T")
 Work: TypeAlias = "Callable[..., Coroutine[Any, Any, T]]"
 
 
-def on_cluster(work: Work[Result], cluster: str | None) -> Work[Result]:
+RAY = "ray"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChosenCluster:
+    """The Ray cluster with this head, as HOST:PORT; empty for the one that this machine is part of.
+
+    `relays`: its nodes reach an endpoint of this machine's loopback through this process.
+    """
+
+    head: str = ""
+    relays: bool = False
+
+
+def take_cluster(cluster: str | None, *, relay: bool = False) -> ChosenCluster | None:
+    """Take --cluster and --relay; None without a cluster. Raises ConfigError."""
+    if cluster is None:
+        if relay:
+            raise ConfigError("--relay leads the nodes of a cluster to this machine: give --cluster too.")
+        return None
+    engine, _, head = cluster.partition("://")
+    if engine != RAY or ("://" in cluster) != bool(head):
+        raise ConfigError(f"--cluster {cluster} is neither `ray` nor `ray://HOST:PORT`.")
+    return ChosenCluster(head=head, relays=relay)
+
+
+def on_cluster(work: Work[Result], cluster: ChosenCluster | None) -> Work[Result]:
     """Return the work of a run with its slots on the nodes of a cluster; as it is without one.
 
     Raises ClusterError when Ray is not installed.
     """
+    relays = cluster is not None and cluster.relays
 
     def pool(nodes: RayCluster) -> dict[str, object]:
         from pinchbench.cluster.pool import ClusterPool  # noqa: PLC0415 - with a cluster only
 
-        return {"pool": ClusterPool(nodes)}
+        return {"pool": ClusterPool(nodes, relays=relays)}
 
     return _connected(work, cluster, pool)
 
 
-def several_on_cluster(work: Work[T], cluster: str | None, *, runs: int) -> Work[T]:
+def several_on_cluster(work: Work[T], cluster: ChosenCluster | None, *, runs: int) -> Work[T]:
     """Return the work of so many runs with their slots on the nodes of a cluster, which they share; see `on_cluster`.
 
     Raises ClusterError when Ray is not installed.
     """
+    relays = cluster is not None and cluster.relays
 
     def pools(nodes: RayCluster) -> dict[str, object]:
         from pinchbench.cluster.places import SharedNodes  # noqa: PLC0415 - as above
         from pinchbench.cluster.pool import ClusterPool  # noqa: PLC0415
 
-        return {"pools": partial(ClusterPool, nodes, SharedNodes(runs))}
+        return {"pools": partial(ClusterPool, nodes, SharedNodes(runs), relays=relays)}
 
     return _connected(work, cluster, pools)
 
 
-def _connected(work: Work[T], cluster: str | None, places: Callable[[RayCluster], dict[str, object]]) -> Work[T]:
+def _connected(
+    work: Work[T], cluster: ChosenCluster | None, places: Callable[[RayCluster], dict[str, object]]
+) -> Work[T]:
     """Return the work within a connection to a cluster, with what `places` makes of that; as it is without one."""
     if cluster is None:
         return work
@@ -56,7 +87,7 @@ def _connected(work: Work[T], cluster: str | None, places: Callable[[RayCluster]
     async def connected(**how: Any) -> T:  # noqa: ANN401 - passed on
         from pinchbench.cluster.ray_cluster import connect  # noqa: PLC0415 - Ray takes 0.3 s and 69 MB
 
-        async with connect() as nodes:
+        async with connect(cluster.head) as nodes:
             return await work(**places(nodes), **how)
 
     return connected

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from pinchbench import defaults
+from pinchbench.cli.actions.cluster import take_cluster
 from pinchbench.cli.deferred import action
 from pinchbench.cli.output import print_result, say
 from pinchbench.doctor import text as report
@@ -29,11 +30,11 @@ def examine_machine(*, isolation: str, as_json: bool, cluster: str | None, **opt
     config = DoctorConfig(**options, isolation=defaults.Isolation(isolation))
     show = _ignore if as_json else _show
     look = partial(examine, config, show=show, say=say)
-    if cluster is None:
+    if (chosen := take_cluster(cluster)) is None:
         findings, nodes = anyio.run(look), None
     else:
         examine_cluster = action("doctor_cluster.examine_cluster")
-        findings, nodes = examine_cluster(look, config.openclaw, show=show, as_json=as_json)
+        findings, nodes = examine_cluster(look, config.openclaw, chosen, show=show, as_json=as_json)
     if as_json:
         told = [report.record(one) for one in findings]
         print_result(json.dumps(told if nodes is None else {"findings": told, "nodes": nodes}))

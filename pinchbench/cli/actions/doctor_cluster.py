@@ -19,6 +19,7 @@ from pinchbench.report.terminal.console import report_console
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from pinchbench.cli.actions.cluster import ChosenCluster
     from pinchbench.cluster.node_facts import NodeFacts
     from pinchbench.doctor.nodes import ExaminedNode
 
@@ -26,19 +27,20 @@ if TYPE_CHECKING:
 def examine_cluster(
     look: Callable[[], Awaitable[Sequence[Finding]]],
     choice: str | None,
+    cluster: ChosenCluster,
     *,
     show: Callable[[Finding], None],
     as_json: bool,
 ) -> tuple[Sequence[Finding], list[dict[str, object]]]:
     """Look at this machine, then at the nodes of its cluster; return all findings, and what each node has.
 
-    `choice` is which OpenClaw. A cluster that can't be asked is a finding.
+    `choice` is which OpenClaw, and `cluster` which cluster. A cluster that can't be asked is a finding.
     """
     findings = list(anyio.run(look))
     records: list[dict[str, object]] = []
     try:
         require_ray()
-        here, nodes = anyio.run(partial(_ask, choice))
+        here, nodes = anyio.run(partial(_ask, choice, cluster.head))
     except ClusterError as error:
         found = [Finding(subject="cluster", level=Level.PROBLEM, said=str(error))]
     else:
@@ -51,11 +53,11 @@ def examine_cluster(
     return [*findings, *found], records
 
 
-async def _ask(choice: str | None) -> tuple[NodeFacts, Sequence[ExaminedNode]]:
+async def _ask(choice: str | None, head: str) -> tuple[NodeFacts, Sequence[ExaminedNode]]:
     from pinchbench.cluster.ray_cluster import connect  # noqa: PLC0415 - Ray takes 0.3 s and 69 MB
 
     say("Asking each node of the cluster what it has; this takes some seconds.")
-    async with connect() as cluster:
+    async with connect(head) as cluster:
         return await examine_nodes(cluster, choice)
 
 

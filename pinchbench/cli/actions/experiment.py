@@ -16,7 +16,7 @@ import msgspec
 from anyio import create_task_group
 
 from pinchbench.cli.actions.after_run import write_run_page
-from pinchbench.cli.actions.cluster import several_on_cluster
+from pinchbench.cli.actions.cluster import several_on_cluster, take_cluster
 from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.listeners import NO_LISTENERS, take_listeners
 from pinchbench.cli.actions.running import GATES, INCOMPLETE, STOPPED, resume_hint
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Sequence
     from pathlib import Path
 
+    from pinchbench.cli.actions.cluster import ChosenCluster
     from pinchbench.cli.actions.listeners import Listeners, Told
     from pinchbench.config.run import RunConfig
     from pinchbench.experiment.record import ExperimentFiles
@@ -59,14 +60,16 @@ def run_file(
     notify: tuple[str, ...],
     otlp: str | None,
     cluster: str | None,
+    relay: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run the experiment of a file, or show what would be run; the options replace what the file says."""
+    chosen = take_cluster(cluster, relay=relay)
     experiment = read_experiment(file)
     experiment = replace(experiment, until=_until(experiment.until, until, margin))
     gate = take_gate({**options, "margin": margin}, experiment.variants[0].config.output_dir)
     listeners = take_listeners(notify, otlp)
-    _run(experiment, dry_run=dry_run, as_json=as_json, gate=gate, listeners=listeners, cluster=cluster)
+    _run(experiment, dry_run=dry_run, as_json=as_json, gate=gate, listeners=listeners, cluster=chosen)
 
 
 def _until(stated: UntilDecided | None, until: str | None, margin: float | None) -> UntilDecided | None:
@@ -88,7 +91,7 @@ def run_models(
     as_json: bool,
     gate: Gate | None,
     told: Told,
-    cluster: str | None,
+    cluster: ChosenCluster | None,
 ) -> None:
     """Run models side by side with the same options, or show what would be run."""
     experiment = of_models(models, config, until=_until(None, until, margin))
@@ -102,7 +105,7 @@ def _run(
     as_json: bool,
     gate: Gate | None,
     listeners: Listeners,
-    cluster: str | None,
+    cluster: ChosenCluster | None,
 ) -> None:
     if dry_run:
         action("experiment_plan.show_plan")(experiment, as_json=as_json)
@@ -118,7 +121,7 @@ def go_on(
     as_json: bool,
     gate: Gate | None = None,
     listeners: Listeners = NO_LISTENERS,
-    cluster: str | None = None,
+    cluster: ChosenCluster | None = None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Go on with an experiment that was ended early."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pinchbench.cli.actions.cluster import on_cluster
+from pinchbench.cli.actions.cluster import on_cluster, take_cluster
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.actions.running import carry_out
 from pinchbench.config.replay import ReplayConfig, ReplaySettings
@@ -30,9 +30,11 @@ def replay_run(
     no_report: bool,
     as_json: bool,
     cluster: str | None,
+    relay: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run the tasks of a run again while recorded replies are served."""
+    chosen = take_cluster(cluster, relay=relay)
     judge = take_judge(options)
     replay = ReplaySettings(
         folder="",
@@ -47,4 +49,4 @@ def replay_run(
     if judge is not None:
         settings["judge"] = judge
     config = ReplayConfig(run=run, output_dir=output_dir, suite=suite, settings=settings, replay=replay)
-    carry_out(on_cluster(partial(play_again, config), cluster), page=not no_report, as_json=as_json)
+    carry_out(on_cluster(partial(play_again, config), chosen), page=not no_report, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pinchbench.cli.actions.cluster import on_cluster
+from pinchbench.cli.actions.cluster import on_cluster, take_cluster
 from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.actions.listeners import take_listeners
@@ -29,11 +29,13 @@ def resume_run(
     no_report: bool,
     as_json: bool,
     cluster: str | None,
+    relay: bool,
     notify: tuple[str, ...],
     otlp: str | None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Go on with a run that was ended early, whatever ended it."""
+    chosen = take_cluster(cluster, relay=relay)
     gate = take_gate(options, output_dir)
     judge = take_judge(options)
     listeners = take_listeners(notify, otlp)
@@ -54,11 +56,11 @@ def resume_run(
             as_json=as_json,
             gate=gate,
             listeners=listeners,
-            cluster=cluster,
+            cluster=chosen,
         )
         return
     config = ResumeConfig(
         run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
     )
-    work = on_cluster(partial(go_on, config), cluster)
+    work = on_cluster(partial(go_on, config), chosen)
     carry_out(work, page=not no_report, offers=True, gate=gate, as_json=as_json, listeners=listeners)

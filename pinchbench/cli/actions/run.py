@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pinchbench.cli.actions.cluster import take_cluster
 from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.deferred import action
@@ -37,11 +38,13 @@ def run_suite(
     openclaw_config: Path | None,
     env: tuple[str, ...],
     cluster: str | None,
+    relay: bool,
     notify: tuple[str, ...],
     otlp: str | None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run a suite, or show what would be run; several models as an experiment."""
+    chosen = take_cluster(cluster, relay=relay)
     margin = options["margin"]  # of a gate, or of an experiment
     gate = take_gate(options, options["output_dir"])
     judge = take_judge(options)
@@ -76,7 +79,7 @@ def run_suite(
             as_json=as_json,
             gate=gate,
             told=(notify, otlp),
-            cluster=cluster,
+            cluster=chosen,
         )
     elif until is not None:
         raise ConfigError("--until is for experiments: give --model for each model to compare.")
@@ -84,5 +87,5 @@ def run_suite(
         action("run_plan.show_plan")(config, as_json=as_json)
     else:
         action("run_benchmark.run")(
-            config, cluster=cluster, page=not no_report, as_json=as_json, gate=gate, told=(notify, otlp)
+            config, cluster=chosen, page=not no_report, as_json=as_json, gate=gate, told=(notify, otlp)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pinchbench.cli.actions.cluster import ChosenCluster
 from pinchbench.cli.actions.doctor_cluster import examine_cluster
 from pinchbench.model.finding import Finding, Level
 
@@ -20,9 +21,9 @@ def test_a_cluster_that_does_not_answer_is_a_finding_beside_those_of_this_machin
     async def look() -> list[Finding]:
         return [here]
 
-    findings, nodes = examine_cluster(look, None, show=shown.append, as_json=True)
+    findings, nodes = examine_cluster(look, None, ChosenCluster(), show=shown.append, as_json=True)
     assert findings == [here, *shown]
     [cluster] = shown
     assert (cluster.subject, cluster.level) == ("cluster", Level.PROBLEM)
-    assert "name the head as HOST:PORT" in cluster.said
+    assert "is the port of Ray Client" in cluster.said
     assert nodes == []
