@@ -326,11 +326,12 @@ def _reset(stream: SocketStream) -> None:
 
 def _keep_alive(stream: SocketStream) -> None:
     """Let both ends notice soon when a connection that waits is dead, and what is between them that it is not."""
-    raw = _socket(stream)
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in ALIVE.items():
-        if (option := getattr(socket, name, None)) is not None:
-            raw.setsockopt(socket.IPPROTO_TCP, option, value)
+    with suppress(OSError):  # it is closed already
+        raw = _socket(stream)
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in ALIVE.items():
+            if (option := getattr(socket, name, None)) is not None:
+                raw.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _socket(stream: SocketStream) -> socket.socket:
