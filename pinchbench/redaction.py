@@ -202,6 +202,7 @@ def mask_outcome(outcome: Outcome, secrets: Collection[str]) -> Outcome:
         models=_all_masked(outcome.models, secrets),
         not_kept=_all_masked(outcome.not_kept, secrets),
         services=_all_masked(outcome.services, secrets),
+        user=None if outcome.user is None else replace(outcome.user, model=mask(outcome.user.model, secrets)),
     )
 
 

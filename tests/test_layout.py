@@ -27,6 +27,8 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     ),
     "authoring": ("results",),
     "authoring/attack": ("results",),
+    "chat": ("endpoint", "openai_api"),  # test_http.py
+    "config": ("chat",),  # test_judge.py and test_user_model.py
     # click commands and their parts: the other tests in tests/cli call them as a user does
     "cli": (
         "completing",
@@ -88,6 +90,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "tasks_new",
         "tasks_stats",
         "upload",
+        "user_options",
         "verify",
         "watch",
         "wire",
@@ -125,7 +128,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "blocks",
         "criteria",
         "evidence",
-        "openai_api",
         "record",
     ),
     # test_upload.py, test_account.py and test_payload.py
@@ -139,6 +141,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     ),
     # test_agent.py
     "openclaw": (
+        "conversation",  # tests/runner/test_simulated_user.py
         "key_places",
         "progress",
     ),
@@ -198,7 +201,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     # records and values that their readers' tests write and read
     # test_control.py in tests/report, test_run_commands.py in tests/runner/ctl, test_suite_again.py in tests/runner,
     # and test_aggregate.py
-    "results": ("control_json", "finished_run", "suites", "task_trials", "totals"),
+    "results": ("control_json", "finished_run", "suites", "task_trials", "totals", "user_totals"),
     # test_comparison.py
     "results/compare": (
         "json",
@@ -235,6 +238,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "sharing",
         "slot",
         "slot_pool",
+        "user_recording",  # test_simulated_user.py
         "stored_config",
         "wire_facts",
         "worker",

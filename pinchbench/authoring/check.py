@@ -28,7 +28,7 @@ from pinchbench.runner.run_folders import CHECKS, HOMES
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.sandboxing import check_sandbox
 from pinchbench.runner.slots import secrets_of
-from pinchbench.suite.solution import NEXT_TO_NOTHING, ScoreRange, Solution, SolutionTurn
+from pinchbench.suite.solution import NEXT_TO_NOTHING, ScoreRange, Solution, SolutionTurn, script_problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -224,8 +224,8 @@ class _Player:
         )
         if self.lacking:
             return result(untried=self.lacking)
-        if len(script.turns) != len(task.turns):
-            return result(problems=(f"it has {len(script.turns)} turns, the task {len(task.turns)}",))
+        if problem := script_problem(task, script.turns):
+            return result(problems=(problem,))
         stated, key = (script.judge, "judge") if task.grading_type is GradingType.LLM_JUDGE else (script.check, "check")
         if stated is None:
             return result(problems=(f"it does not state its score: `{key}: [low, high]`",))

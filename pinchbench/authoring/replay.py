@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
 from pinchbench.suite.paths import relative_path
+from pinchbench.suite.solution import turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +60,7 @@ async def play(turns: Sequence[SolutionTurn], task: Task, stage: PlayFolders) ->
         {"type": "session", "version": 3, "id": "rehearsal", "cwd": str(stage.workspace)}
     ]
     replies, last, is_over = 0, "", False
-    for number, (turn, asked) in enumerate(zip(turns, task.turns, strict=True), 1):
+    for number, (turn, asked) in enumerate(zip(turns, turns_of(task, turns), strict=True), 1):
         holds = number == 1 or asked.gate is None or asked.gate.holds(replies, last)
         is_over = not holds or (is_over and not asked.new_session)
         if is_over:

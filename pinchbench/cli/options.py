@@ -78,7 +78,9 @@ UNTIL = option(
     " --runs leaves can hardly decide it.",
 )
 NO_PREFLIGHT = option(
-    "--no-preflight", is_flag=True, help="Do not ask the model's and the judge's endpoints one question first."
+    "--no-preflight",
+    is_flag=True,
+    help="Do not ask the endpoints of the model, the judge and the user's model one question first.",
 )
 NO_WIRE = option("--no-wire", is_flag=True, help="Do not record the requests between OpenClaw and the model.")
 MAX_REQUESTS = option(
@@ -163,6 +165,21 @@ _JUDGE_OPTIONS = (
             help="Calls to the judge at once.  [default: 4]"),
     option("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
 )  # fmt: skip
+
+
+_USER_OPTIONS = (
+    option("--user-model", metavar="MODEL", help="Who plays the user of tasks that have a simulated one: openai/MODEL,"
+           " openrouter/MODEL, anthropic/MODEL, or a model of --user-base-url."),
+    option("--user-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the user's model."),
+    option("--user-api-key-env", metavar="NAME", help="The environment variable that holds its key."),
+)  # fmt: skip
+
+
+def user_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of the user's model to a command; `take_user` reads them."""
+    for one in reversed(_USER_OPTIONS):
+        command = one(command)
+    return command
 
 
 def judge_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -33,6 +33,7 @@ from pinchbench.cli.options import (
     judge_options,
     option,
     suite_option,
+    user_options,
 )
 from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
 
@@ -55,6 +56,7 @@ SECTIONS = {
     ),
     "What the agents have": ("--skills", "--workspace-files", "--openclaw-config", "--env"),
     "Judging": (*JUDGE, "--pass-threshold"),
+    "Simulated users": ("--user-model", "--user-base-url", "--user-api-key-env"),
     "Gate": GATE,
     "Limits": LIMITS,
     "What agents can reach": ("--isolation", "--sandbox", "--network", "--sandbox-allow"),
@@ -113,6 +115,7 @@ SECTIONS = {
 @option("--price-out", type=click.FloatRange(0), metavar="USD", help="What a million tokens of its answers cost.")
 @option("--accept-unknown-model", is_flag=True, help="Run a model that OpenClaw's catalogue does not list.")
 @judge_options
+@user_options
 @option("--pass-threshold", type=click.FloatRange(0, 1, min_open=True), default=defaults.DEFAULT_PASS_THRESHOLD,
         show_default=True, help="The score from which a trial counts as passed.")  # fmt: skip
 @option("--infra-retries", type=click.IntRange(0, defaults.MAX_INFRA_RETRIES), default=2, show_default=True,

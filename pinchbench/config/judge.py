@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
+from pinchbench.config.chat import ChatConfig, of_provider
 from pinchbench.config.option_values import check_key, check_model, check_range, check_text, check_url
-from pinchbench.defaults import JUDGE_PROVIDERS, MAX_JUDGE_CONCURRENCY, MAX_VOTES, OPENCLAW_JUDGE
+from pinchbench.defaults import MAX_JUDGE_CONCURRENCY, MAX_VOTES, OPENCLAW_JUDGE
 from pinchbench.errors import ConfigError
 
 
@@ -61,19 +61,10 @@ class JudgeConfig:
             if self.api_key_env is not None:
                 raise ConfigError("--judge-api-key-env goes with --judge-base-url; OpenClaw knows its own keys.")
             return
-        provider, _, name = self.model.partition("/")
-        if provider not in JUDGE_PROVIDERS or not name:
-            raise ConfigError(
-                f"--judge {self.model} needs --judge-base-url, unless it begins with"
-                f" {', '.join(f'{one}/' for one in JUDGE_PROVIDERS)} or {OPENCLAW_JUDGE}."
-            )
-        base_url, key = JUDGE_PROVIDERS[provider]
+        base_url, model, key = of_provider("--judge", self.model, self.api_key_env, others=(OPENCLAW_JUDGE,))
         object.__setattr__(self, "base_url", base_url)
-        object.__setattr__(self, "model", name)
-        if self.api_key_env is None:
-            if not os.environ.get(key):
-                raise ConfigError(f"--judge {provider}/{name} needs a key in {key}; it is not set.")
-            object.__setattr__(self, "api_key_env", key)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "api_key_env", key)
 
     @property
     def is_openclaw(self) -> bool:
@@ -84,3 +75,16 @@ class JudgeConfig:
     def model_id(self) -> str:
         """The model's name without `openclaw:`."""
         return self.model.removeprefix(OPENCLAW_JUDGE)
+
+    @property
+    def endpoint(self) -> ChatConfig:
+        """Where it is asked, if no OpenClaw agent judges; several votes of one question should differ."""
+        return ChatConfig(
+            whose="the judge",
+            option="--judge",
+            prefix="--judge",
+            model=self.model,
+            base_url=self.base_url or "",
+            api_key_env=self.api_key_env,
+            is_steady=self.votes == 1,
+        )

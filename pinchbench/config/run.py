@@ -11,6 +11,7 @@ from pinchbench.config.additions import check_settings, check_variables
 from pinchbench.config.judge import JudgeConfig  # noqa: TC001 - as above
 from pinchbench.config.option_values import absolute_path, check_key, check_model, check_range, check_text, check_url
 from pinchbench.config.replay import ReplaySettings  # noqa: TC001 - as above
+from pinchbench.config.user_model import UserModelConfig  # noqa: TC001 - as above
 from pinchbench.defaults import (
     DEFAULT_MAX_DISK,
     DEFAULT_MAX_MEMORY,
@@ -78,6 +79,7 @@ class RunConfig:
         skip_broken: leave broken task files out instead of stopping.
         verbose: the agents' output is followed as it comes.
         judge: who judges; None leaves what needs a judge ungraded.
+        user: which model plays simulated users; None: tasks that have one can't be run, but by the built-in models.
         fail_fast: pause the run, and end it if that does not help, when trials fail alike for reasons that say nothing
             about the model: the sanity task, the first ones, or many in a row.
         pass_threshold: the score from which a trial counts as passed, above 0, at most 1.
@@ -86,8 +88,9 @@ class RunConfig:
         retry_timeouts_alone: whether a trial that timed out while the machine was busy is retried once without others.
         retry_delay_s: about how long the first retry waits, in seconds, above 0, at most 3600; each further one waits
             twice as long. The pauses of a run whose trials fail alike are measured by it too.
-        max_cost: what the run may cost in USD, its judge included, as far as prices are known; None for no limit.
-        max_tokens: how many tokens the agents and the judge may use; None for no limit.
+        max_cost: what the run may cost in USD, its judge and simulated users included, as far as prices are known; None
+            for no limit.
+        max_tokens: how many tokens the agents, their users and the judge may use; None for no limit.
         max_hours: how long the run may take this time; None for no limit.
         wire: whether requests to the model go through the wire, which records them, where that does not change them.
         max_requests: how many of them may be in flight at once, 1 to 1000; None for no limit. Needs the wire.
@@ -99,7 +102,8 @@ class RunConfig:
         max_memory: GiB of memory that the processes of a trial may use together, at least 2.
         max_processes: how many processes and threads a trial may have at once, at least 200.
         max_disk: GiB that a trial may write to its workspace and its home, at least 0.1.
-        preflight: whether the model's and the judge's endpoints are asked one question before anything is set up.
+        preflight: whether the endpoints of the model, the judge and the user's model are asked one question before
+            anything is set up.
         probes: after how many ended trials the model is asked the question of all probes again, as at the start and the
             end, 1 to 1000; None for no probes.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
@@ -138,6 +142,7 @@ class RunConfig:
     skip_broken: bool = False
     verbose: bool = False
     judge: JudgeConfig | None = None
+    user: UserModelConfig | None = None
     fail_fast: bool = True
     pass_threshold: float = DEFAULT_PASS_THRESHOLD
     infra_retries: int = 2

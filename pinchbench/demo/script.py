@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from pinchbench.suite.solution import turns_of
+
 if TYPE_CHECKING:
     from pinchbench.model.task import Task
     from pinchbench.suite.solution import Solution, ToolStep
@@ -20,12 +22,14 @@ UNSCRIPTED_ANSWER = "I have no script for this request, so I politely leave ever
 class ScriptedTurn:
     """The script of one turn: call its tools one after another, then answer.
 
-    `earlier_results` counts the tool results in the conversation from earlier turns of the same session.
+    `earlier_results` counts the tool results in the conversation from earlier turns of the same session. `user` is what
+    the simulated user says before it; empty in the turns that the task states.
     """
 
     steps: tuple[ToolStep, ...] = ()
     answer: str = UNSCRIPTED_ANSWER
     earlier_results: int = 0
+    user: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,19 +52,19 @@ Reply: TypeAlias = ToolCall | Answer
 
 
 def plan_turns(solution: Solution | None, task: Task) -> tuple[ScriptedTurn, ...]:
-    """Return a script for every turn of the task.
+    """Return a script for every turn of the task, and for those that follow what the solution has its user say.
 
     Turns beyond the solution's get a polite answer; turns that the task does not have are ignored.
     """
     solved = solution.turns if solution is not None else ()
     planned: list[ScriptedTurn] = []
     results = 0
-    for index, turn in enumerate(task.turns):
+    for index, turn in enumerate(turns_of(task, solved)):
         if turn.new_session:
             results = 0
         if index < len(solved):
             steps, answer = solved[index].steps, solved[index].answer
-            planned.append(ScriptedTurn(steps=steps, answer=answer, earlier_results=results))
+            planned.append(ScriptedTurn(steps=steps, answer=answer, earlier_results=results, user=solved[index].user))
             results += len(steps)
         else:
             planned.append(ScriptedTurn(earlier_results=results))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from anyio import current_time, move_on_after, to_thread
 
+from pinchbench.chat.endpoint import ChatError, ChatUnreachableError, Message, Role
+from pinchbench.chat.http import RetryPolicy, open_endpoint
 from pinchbench.defaults import Isolation
 from pinchbench.demo.script import ScriptedTurn
 from pinchbench.demo.server import scripted_model
 from pinchbench.files.folders import private_folder, remove_folder
-from pinchbench.grading.judge.http import RetryPolicy, open_http_judge
-from pinchbench.grading.judge.judge import JudgeError, JudgeUnreachableError, Message, Role
 from pinchbench.grading.judge.openclaw import OpenClawJudge
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.finding import Finding, Level
@@ -31,10 +31,10 @@ from pinchbench.runner.slots import make_homes, make_judge_homes, slot_name, use
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
+    from pinchbench.chat.endpoint import Reply
     from pinchbench.config.judge import JudgeConfig
     from pinchbench.config.run import RunConfig
     from pinchbench.demo.server import ScriptedModel
-    from pinchbench.grading.judge.judge import Reply
     from pinchbench.model.usage import Usage
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.task_result import TaskResult
@@ -210,13 +210,13 @@ async def _ask(
         retry_policy = RetryPolicy(
             connect_s=CONNECT_LIMIT_S, read_s=DIRECT_LIMIT_S, call_s=DIRECT_LIMIT_S / ATTEMPTS, attempts=ATTEMPTS
         )
-        async with open_http_judge(config, retry_policy=retry_policy) as http:
+        async with open_endpoint(config.endpoint, retry_policy=retry_policy) as http:
             reply = await http.ask(question, JUDGE_SCHEMA)
             who = f"{config.model} at {config.base_url}"
             return of_reply(reply, who=who, subject=subject, took_s=current_time() - began)
-    except JudgeError as error:
+    except ChatError as error:
         # a refusal brings its own advice
-        do = "Is it up, and reachable from here?" if isinstance(error, JudgeUnreachableError) else ""
+        do = "Is it up, and reachable from here?" if isinstance(error, ChatUnreachableError) else ""
         return Finding(subject=subject, level=Level.PROBLEM, said=str(error), do=do)
 
 

@@ -33,11 +33,14 @@ class Scope(StrEnum):
     EXPERIMENT = "experiment"
     VARIANT = "variant"
     JUDGE = "judge"
+    USER = "user"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """A setting: the field of `RunConfig` (of `JudgeConfig` with the scope `JUDGE`) that it fills, and its values.
+    """A setting: the field of `RunConfig` that it fills, and its values.
+
+    With the scopes `JUDGE` and `USER`, it is a field of `JudgeConfig` and `UserModelConfig`.
 
     `negates`: a flag such as `no-wire`, which turns the field off.
     """
@@ -104,6 +107,9 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "max-cost": _of("max_cost", Kind.NUMBER),
         "max-tokens": _of("max_tokens", Kind.INTEGER),
         "max-hours": _of("max_hours", Kind.NUMBER),
+        "user-model": _of("model", Kind.TEXT, Scope.USER),
+        "user-base-url": _of("base_url", Kind.TEXT, Scope.USER),
+        "user-api-key-env": _of("api_key_env", Kind.TEXT, Scope.USER),
         "judge": _of("model", Kind.TEXT, Scope.JUDGE),
         "judge-base-url": _of("base_url", Kind.TEXT, Scope.JUDGE),
         "judge-api-key-env": _of("api_key_env", Kind.TEXT, Scope.JUDGE),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pinchbench.config.judge import JudgeConfig
 from pinchbench.config.run import RunConfig
+from pinchbench.config.user_model import UserModelConfig
 from pinchbench.defaults import DEFAULT_MARGIN, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.settings import SETTINGS, Kind, Scope
@@ -76,10 +77,11 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Section:
-    """The settings of one mapping: the values by field for a run and for its judge, and how they were written."""
+    """The settings of one mapping: values by field for a run, its judge and its user's model, and as written."""
 
     run: Mapping[str, object]
     judge: Mapping[str, object]
+    user: Mapping[str, object]
     written: Mapping[str, object]
 
 
@@ -127,6 +129,8 @@ class _Reader:
         shared = self._section({key: node for key, node in root.fields.items() if key not in OWN_KEYS}, is_top=True)
         name = self._name(root)
         judge = self._judge(shared, root)
+        if (user := self._user(shared, root)) is not None:
+            shared = replace(shared, run={**shared.run, "user": user})
         variants = self._variants(root, shared, judge)
         variants = self._baseline_first(root.fields.get("baseline"), variants)
         budget = self._budget(root.fields.get("budget"), variants)
@@ -155,6 +159,18 @@ class _Reader:
             return None
         try:
             return JudgeConfig(**cast("Any", shared.judge))
+        except ConfigError as error:
+            self._problem(root, str(error))
+            return None
+
+    def _user(self, shared: _Section, root: YamlNode) -> UserModelConfig | None:
+        if not shared.user:
+            return None
+        if "model" not in shared.user:
+            self._problem(root, "a setting of the user's model needs `user-model: MODEL`")
+            return None
+        try:
+            return UserModelConfig(**cast("Any", shared.user))
         except ConfigError as error:
             self._problem(root, str(error))
             return None
@@ -250,6 +266,7 @@ class _Reader:
         near = dict(misspelt(fields, known=known))
         run: dict[str, object] = {}
         judge: dict[str, object] = {}
+        user: dict[str, object] = {}
         written: dict[str, object] = {}
         for key, node in fields.items():
             setting = SETTINGS.get(key)
@@ -259,9 +276,9 @@ class _Reader:
             elif not is_top and setting.scope is not Scope.VARIANT:
                 self._problem(node, f"`{key}` is the same for all variants: it stands above `variants`")
             elif (value := self._value(key, setting, node)) is not None:
-                (judge if setting.scope is Scope.JUDGE else run)[setting.field] = value
+                {Scope.JUDGE: judge, Scope.USER: user}.get(setting.scope, run)[setting.field] = value
                 written[key] = node.value
-        return _Section(run=run, judge=judge, written=written)
+        return _Section(run=run, judge=judge, user=user, written=written)
 
     def _value(self, key: str, setting: Setting, node: YamlNode) -> object | None:
         expected, read = READERS[setting.kind]

@@ -51,6 +51,7 @@ class Reason(StrEnum):
     MODEL_FALLBACK = "model_fallback"
     WORKSPACE_FAILED = "workspace_failed"
     SERVICE_FAILED = "service_failed"
+    USER_FAILED = "user_failed"
     EVIDENCE_LOST = "evidence_lost"
     GUARDIAN_LOST = "guardian_lost"
     GATEWAY_LOST = "gateway_lost"
@@ -108,6 +109,7 @@ class Reason(StrEnum):
                 | Reason.MODEL_FALLBACK
                 | Reason.WORKSPACE_FAILED
                 | Reason.SERVICE_FAILED
+                | Reason.USER_FAILED
                 | Reason.EVIDENCE_LOST
                 | Reason.GUARDIAN_LOST
                 | Reason.GATEWAY_LOST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pinchbench.model.usage import Usage
@@ -91,6 +91,46 @@ class LoadFacts:
 
 def _sum(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else round(a + b, 3)
+
+
+class UserEnd(StrEnum):
+    """How the part of a simulated user ended: by itself, at its limit of messages, or with the attempt before that."""
+
+    FINISHED = "finished"
+    LIMIT = "limit"
+    CUT = "cut"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserFacts:
+    """What the simulated user of one attempt said and used, which is in no figure of the agent.
+
+    Attributes:
+        model: the model that played it; empty where its messages came from a script or a recording alone.
+        prompt_version: of the question that the model was asked.
+        messages: how many it wrote after the prompt.
+        end: how its part ended.
+        calls: requests sent to its model, failed ones included.
+        usage: as its provider reported it; the cost is in `cost_usd`.
+        cost_usd: what they cost, as far as the provider said; None where it said nothing.
+        calls_without_cost: those among `calls` of which it did not say.
+        latency_s: how long the agent waited for its messages, in seconds.
+    """
+
+    model: str = ""
+    prompt_version: str = ""
+    messages: int = 0
+    end: UserEnd = UserEnd.CUT
+    calls: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    calls_without_cost: int = 0
+    latency_s: float = 0.0
+
+    @property
+    def paid(self) -> Usage:
+        """What counts against budgets."""
+        return replace(self.usage, cost_usd=self.usage.cost_usd if self.cost_usd is None else self.cost_usd)
 
 
 class Integrity(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotatio
 from dataclasses import dataclass
 
 from pinchbench.model.ending import Ending, Reason, Status
-from pinchbench.model.facts import LoadFacts, ReplayFacts, SandboxFacts, WireFacts  # noqa: TC001 - as above
+from pinchbench.model.facts import LoadFacts, ReplayFacts, SandboxFacts, UserFacts, WireFacts  # noqa: TC001 - as above
 from pinchbench.model.trial import TrialKey  # noqa: TC001 - as above
 from pinchbench.model.usage import Usage
 
@@ -25,6 +25,7 @@ class Outcome:
     evidence by its name; None in runs of releases that kept none. `wire` is None where requests were not recorded,
     `replay` where a model answered them, `sandbox` where the agent had none, and `load` where nothing was measured.
     `node` is where it ran in a cluster. `services` says of each service that ended before the agent did how it ended.
+    `user` is None where the task has no simulated user, or it was not reached.
     """
 
     key: TrialKey
@@ -64,11 +65,13 @@ class Outcome:
     sandbox: SandboxFacts | None = None
     load: LoadFacts | None = None
     services: tuple[str, ...] = ()
+    user: UserFacts | None = None
 
     @property
     def paid(self) -> Usage:
-        """What counts against budgets: as the transcript has it, or the wire where that has seen more."""
-        return self.usage if self.wire is None else self.usage.at_least(self.wire.usage)
+        """What counts against budgets: as the transcript has it, or the wire where that has seen more; and its user."""
+        used = self.usage if self.wire is None else self.usage.at_least(self.wire.usage)
+        return used if self.user is None else used + self.user.paid
 
     @property
     def timed_out_under_load(self) -> bool:

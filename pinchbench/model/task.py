@@ -98,6 +98,17 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SimulatedUser:
+    """The user of a task, whom a model plays by a script that the agent never sees.
+
+    `most_messages` is how many messages it may write after the prompt, at least 1.
+    """
+
+    script: str
+    most_messages: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """One Markdown file of a suite.
 
@@ -111,7 +122,7 @@ class Task:
     which agent and check find the workspace too, and `shown` are further files that they see; both take namespaces.
     `check_files` are put into the check's copy of the workspace, so that the agent never sees them. `env` is what the
     environment of agent and check has beside what every trial's has. `services` run beside the agent, which takes
-    namespaces too.
+    namespaces too. `simulated_user` answers the agent after the turns.
     """
 
     task_id: str
@@ -143,6 +154,7 @@ class Task:
     check_files: tuple[WorkspaceFile, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     services: tuple[Service, ...] = ()
+    simulated_user: SimulatedUser | None = None
 
     @property
     def needs_own_root(self) -> bool:

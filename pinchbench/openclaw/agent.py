@@ -14,7 +14,9 @@ from anyio import create_task_group, move_on_after, to_thread
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
+from pinchbench.model.task import Turn
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
+from pinchbench.openclaw.conversation import UserReply
 from pinchbench.openclaw.export import Export, collect_sessions
 from pinchbench.openclaw.progress import Progress, ProgressCallbacks
 from pinchbench.openclaw.sessions import AnyStore
@@ -30,8 +32,9 @@ from pinchbench.sandbox.spec import Mount
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from pinchbench.model.task import Task, Turn
+    from pinchbench.model.task import Task
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.conversation import ConversationUser
     from pinchbench.openclaw.homes.gateway_log import GatewayLog
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.process.supervise import Leftover, ProcessEnd
@@ -70,6 +73,7 @@ class OpenClawAgent:
         before_turn: Callable[[int], Awaitable[None]] | None = None,
         held_s: Callable[[], float] = never_held,
         services: tuple[Forward, ...] = (),
+        user: ConversationUser | None = None,
     ) -> TaskResult:
         """Run every turn of `task` and read its transcript.
 
@@ -84,6 +88,8 @@ class OpenClawAgent:
             before_turn: awaited with the index of each turn before its process starts.
             held_s: returns for how many seconds the task has waited for others so far, which is not its own time.
             services: what the agent can connect to beside the model, for a home that allows it.
+            user: answers the agent after the task's turns, in the last session, for as long as it has something to
+                say. It takes none of the time limit.
 
         Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
         as exceptions. Raises OSError if the home or the evidence folder can't be written, or if a file of OpenClaw
@@ -104,8 +110,8 @@ class OpenClawAgent:
         began = anyio.current_time()
         await self.home.prepare(workspace)
         setup_s = anyio.current_time() - began
-        agent_id = self.home.agent_id
         left: tuple[Leftover, ...] = ()
+        said = UserReply()
         progress = Progress(callbacks=callbacks or ProgressCallbacks(), held_s=held_s)
         # stderr always: many failures are reported only there
         shown = (files.stdout, files.stderr) if progress.callbacks.output is not None else (files.stderr,)
@@ -118,7 +124,8 @@ class OpenClawAgent:
                     follower = await stack.enter_async_context(Follower(path))
                     outputs.append(Output(path, follower, partial(progress.output, path)))
                 is_over = False
-                for index, turn in enumerate(task.turns):
+                turns = list(task.turns)
+                for index, turn in enumerate(turns):  # to which the user adds while they are sent
                     is_over = index > 0 and (not progress.expects(turn) or (is_over and not turn.new_session))
                     if is_over:
                         continue
@@ -142,20 +149,27 @@ class OpenClawAgent:
                     await self._turn(spec, left_s, progress, stop_signal, outputs)
                     if not progress.goes_on():
                         break
+                    if index + 1 == len(turns):
+                        said = await _reply(user, progress, stop_signal)
+                        turns += [Turn(prompt=said.message)] if said.message else []
         finally:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 for session in progress.sessions:
                     await session.store.close()
             with move_on_after(RELEASE_LIMIT_S, shield=True):
                 left = await self.home.release(workspace, tools=progress.tools(), finished=progress.finished())
-        folders = (workspace, self.home.state_dir, evidence)
         seen_as = workspace if self.home.sandbox is None else self.home.sandbox.seen_workspace(workspace)
         exported, full = await to_thread.run_sync(
-            collect_sessions, progress.sessions, files, folders, seen_as, progress.log.text
+            collect_sessions,
+            progress.sessions,
+            files,
+            (workspace, self.home.state_dir, evidence),
+            seen_as,
+            progress.log.text,
         )
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
         leftovers = (*result.leftovers, *(one.command for one in left))
-        return replace(result, agent_id=agent_id, leftovers=leftovers, setup_s=setup_s)
+        return replace(_after(said, result), leftovers=leftovers, setup_s=setup_s)
 
     async def _spec(
         self,
@@ -339,6 +353,30 @@ async def _follow_log(log: GatewayLog) -> None:
     while True:
         await log.poll()
         await anyio.sleep(next_look_s())
+
+
+def _after(said: UserReply, result: TaskResult) -> TaskResult:
+    """Return the result of a task whose user has said this last."""
+    if said.failed is None or not result.reason.is_valid:
+        return result
+    return replace(result, reason=said.failed, note=said.note)
+
+
+async def _reply(user: ConversationUser | None, progress: Progress, stop_signal: StopSignal) -> UserReply:
+    """Return what the user, if there is one, says to an answer; `interrupted` if the attempt is stopped meanwhile."""
+    if user is None or not progress.has_answer():
+        return UserReply()
+    said = UserReply(failed=Reason.INTERRUPTED, note="stopped while the user's message was awaited")
+    async with create_task_group() as group:
+
+        async def stop() -> None:
+            await stop_signal.stop.wait()
+            group.cancel_scope.cancel()
+
+        group.start_soon(stop)
+        said = await user.reply_to(progress.last_answer())
+        group.cancel_scope.cancel()
+    return said
 
 
 async def _pass_on(stop_signal: StopSignal, own: StopSignal) -> None:

@@ -97,9 +97,17 @@ class Progress:
 
     def expects(self, turn: Turn) -> bool:
         """Return whether the gate of a further turn holds, after what the model has said in all sessions."""
-        facts = [session.reader.facts for session in self.sessions]
-        last = facts[-1].final_text if facts[-1].answered else ""
-        return turn.gate is None or turn.gate.holds(sum(one.replies for one in facts), last)
+        replies = sum(session.reader.facts.replies for session in self.sessions)
+        return turn.gate is None or turn.gate.holds(replies, self.last_answer())
+
+    def last_answer(self) -> str:
+        """Return the answer with which the last session ends; empty if it does not end with one."""
+        facts = self.sessions[-1].reader.facts
+        return facts.final_text if facts.answered else ""
+
+    def has_answer(self) -> bool:
+        """Return whether the running turn ends with an answer."""
+        return self.answered(self.sessions[-1].reader.facts)
 
     def begin_turn(self) -> None:
         """Reset the state of the previous turn."""

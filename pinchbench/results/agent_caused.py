@@ -42,6 +42,7 @@ SHARED = frozenset(
         Reason.COMMAND_NOT_FOUND,
         Reason.WORKSPACE_FAILED,
         Reason.SERVICE_FAILED,
+        Reason.USER_FAILED,
         Reason.WIRE_LOST,
         Reason.NODE_LOST,
         Reason.DISK_FULL,

@@ -36,6 +36,7 @@ from pinchbench.results.totals import (
     suite_totals,
     totals_of,
 )
+from pinchbench.results.user_totals import user_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -167,6 +168,7 @@ def aggregate(
         parts=Parts(automated_only=automated_only_of(tasks)),
         retries=_retries(tasks, attempts, attempt_grades),
         judge=_judge([trial.grade for trial in trials if trial.grade is not None], graded),
+        user=user_totals(one for trial in attempts.values() for one in trial.outcomes) or UNSET,
         nodes=node_times(outcomes, hardware) or UNSET,
         probes=probe_totals(probes) or UNSET,
         suites={one.name: suite_totals(one, tasks, attempts, pass_threshold) for one in suites} or UNSET,

@@ -27,7 +27,7 @@ class Evidence:
     def of_agent(self) -> tuple[Path, ...]:
         """The files that are final when the attempt has ended."""
         output = self.stdout, self.stderr, self.gateway_log, *self.service_logs
-        return (*output, self.transcript, self.wire, self.ledger, self.workspace)
+        return (*output, self.user, self.transcript, self.wire, self.ledger, self.workspace)
 
     @property
     def stdout(self) -> Path:
@@ -48,6 +48,11 @@ class Evidence:
     def service_logs(self) -> tuple[Path, ...]:
         """What the task's services printed, in their order; only of those that it has."""
         return tuple(self.folder / f"service-{number}.log" for number in range(1, MAX_SERVICES + 1))
+
+    @property
+    def user(self) -> Path:
+        """What the simulated user said to each answer, one JSON object per line; only of a task that has one."""
+        return self.folder / "user.jsonl"
 
     @property
     def transcript(self) -> Path:

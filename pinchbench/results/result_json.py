@@ -11,7 +11,7 @@ from pinchbench.errors import ResultsError
 
 # msgspec reads the annotations at run time
 from pinchbench.model.ending import Reason, Status, Stop  # noqa: TC001
-from pinchbench.model.facts import LoadFacts, ReplayFacts, SandboxFacts, WireFacts  # noqa: TC001
+from pinchbench.model.facts import LoadFacts, ReplayFacts, SandboxFacts, UserFacts, WireFacts  # noqa: TC001
 from pinchbench.model.grade import CheckGrade, JudgeGrade, Ungraded  # noqa: TC001
 from pinchbench.model.task import GradingType  # noqa: TC001
 from pinchbench.model.trial import TrialKey
@@ -151,6 +151,10 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...] | UnsetType,
         Meta(description="how services of the task ended before the agent did; missing where none did"),
     ] = UNSET
+    user: Annotated[
+        UserFacts | UnsetType,
+        Meta(description="what the task's simulated user said and used; missing where it has none, or was not reached"),
+    ] = UNSET
     grade: GradeEntry | None = None
 
     @property
@@ -236,6 +240,19 @@ class CausedByAgent(msgspec.Struct, frozen=True, kw_only=True):
     def keys(self) -> frozenset[TrialKey]:
         """The keys of these trials."""
         return frozenset(trial.key for trial in self.trials)
+
+
+class UserTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What simulated users said and used, over all attempts."""
+
+    models: Annotated[tuple[str, ...], Meta(description="the models that played them; none for a script")]
+    trials: Annotated[int, Meta(description="trials that have one")]
+    messages: Annotated[int, Meta(description="that they wrote after the prompts")]
+    calls: int
+    usage: Usage
+    cost_usd: Annotated[float | None, Meta(description="null if no call had a price")]
+    calls_without_cost: Annotated[int, Meta(description="calls whose price was not reported")]
+    latency_s: Annotated[float, Meta(description="how long agents waited for them, summed, in seconds")]
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
@@ -399,6 +416,9 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     parts: Parts
     retries: Retries | None = None
     judge: Annotated[JudgeTotals | None, Meta(description="null when no judge was asked")] = None
+    user: Annotated[
+        UserTotals | UnsetType, Meta(description="simulated users, in no other figure; missing where there were none")
+    ] = UNSET
 
     @property
     def trials(self) -> tuple[TrialEntry, ...]:

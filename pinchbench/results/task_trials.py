@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet
 # The key is the entry's key in its parent, the files' digests belong to the journal, and the others may be missing.
-ELSEWHERE = ("key", "files", "wire", "replay", "sandbox", "load", "node", "services")
+ELSEWHERE = ("key", "files", "wire", "replay", "sandbox", "load", "node", "services", "user")
 OF_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name not in ELSEWHERE)
 OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSEWHERE)
 
@@ -148,6 +148,7 @@ def _trial_entry(trial: GradedTrial, *, says_known: bool) -> TrialEntry:
         sandbox=UNSET if outcome.sandbox is None else outcome.sandbox,
         load=UNSET if outcome.load is None else outcome.load,
         services=outcome.services or UNSET,
+        user=UNSET if outcome.user is None else outcome.user,
         grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
         **{name: getattr(outcome, name) for name in OF_OUTCOME},
     )

@@ -1,4 +1,4 @@
-"""The judge of a run: an endpoint's client, or OpenClaw agents with homes of their own."""
+"""The models that a run asks beside the one under test: its judge, and who plays simulated users."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
+    from pinchbench.chat.endpoint import Endpoint
+    from pinchbench.config.chat import ChatConfig
     from pinchbench.config.judge import JudgeConfig
-    from pinchbench.grading.judge.judge import Endpoint
+    from pinchbench.config.user_model import UserModelConfig
     from pinchbench.openclaw.command import OpenClaw
 
 JUDGE_CACHE = "judge"
@@ -51,12 +53,28 @@ async def open_judge(
         )
         yield await _judge(endpoint, config, cache)
         return
-    # an HTTP client takes long to import: only runs that need it do so, and not in the event loop's thread
-    await to_thread.run_sync(import_module, "pinchbench.grading.judge.http")
-    from pinchbench.grading.judge.http import open_http_judge  # noqa: PLC0415 - imported above
-
-    async with open_http_judge(config) as client:
+    async with _open(config.endpoint) as client:
         yield await _judge(client, config, cache)
+
+
+@asynccontextmanager
+async def open_user_model(config: UserModelConfig | None) -> AsyncGenerator[Endpoint | None]:
+    """The model that plays simulated users, as long as the block; None when none is asked for. Raises ConfigError."""
+    if config is None:
+        yield None
+        return
+    async with _open(config.endpoint) as client:
+        yield client
+
+
+@asynccontextmanager
+async def _open(config: ChatConfig) -> AsyncGenerator[Endpoint]:
+    # an HTTP client takes long to import: only runs that need it do so, and not in the event loop's thread
+    await to_thread.run_sync(import_module, "pinchbench.chat.http")
+    from pinchbench.chat.http import open_endpoint  # noqa: PLC0415 - imported above
+
+    async with open_endpoint(config) as client:
+        yield client
 
 
 async def _judge(endpoint: Endpoint, config: JudgeConfig, cache: JudgeCache | None) -> Judge:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
+    from pinchbench.chat.endpoint import Endpoint
     from pinchbench.config.run import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
@@ -47,10 +48,12 @@ async def make_slots(
     scripts: Mapping[str, tuple[ScriptedTurn, ...]],
     wire: ModelWire | None,
     keep: Callable[[Gateway], None],
+    user_model: Endpoint | None = None,
 ) -> tuple[RunConfig, tuple[LocalSlot, ...]]:
     """Make the slots of a run, with their homes below `work`; return its options, settled, with them.
 
     The isolation and the sandbox of these options are what the agents have. `keep` runs a gateway, as in `make_homes`.
+    `user_model` plays simulated users.
     The run's redactor learns the keys in the homes. Raises PinchBenchError.
     """
     prepared, observer = run.prepared, run.observer
@@ -71,7 +74,9 @@ async def make_slots(
         sandboxing=sandboxing,
         longest_s=max(attempt.trial.timeout_s for attempt in prepared.attempts),
         keep=keep,
-        watch_skills=any(len(trial.task.turns) > 1 for trial in prepared.trials),
+        watch_skills=any(
+            len(trial.task.turns) > 1 or trial.task.simulated_user is not None for trial in prepared.trials
+        ),
         tell=observer.tell,
         set_up=observer.set_up,
     )
@@ -96,6 +101,7 @@ async def make_slots(
             scripted=scripted,
             scripts=scripts,
             check_sandbox=checks,
+            user_model=user_model,
         )
         for number, home in enumerate(homes, 1)
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.judge import JudgeConfig
     from pinchbench.config.run import RunConfig
+    from pinchbench.config.user_model import UserModelConfig
     from pinchbench.openclaw.catalogue import Catalogue
     from pinchbench.openclaw.homes.credentials import UserState
 
@@ -93,6 +94,22 @@ def of_judge(judge: JudgeConfig | None) -> Target | None:
         model_option="--judge",
         url_option="--judge-base-url",
         key_option="--judge-api-key-env",
+    )
+
+
+def of_user(user: UserModelConfig | None) -> Target | None:
+    """Return what to ask of the user's model; None where there is none."""
+    if user is None or user.base_url is None:
+        return None
+    return Target(
+        subject="user's model",
+        model=user.model,
+        base_url=user.base_url.rstrip("/"),
+        key=_value(user.api_key_env),
+        key_name=user.api_key_env or "",
+        model_option="--user-model",
+        url_option="--user-base-url",
+        key_option="--user-api-key-env",
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEMO_MODELS, ORACLE, Network
+from pinchbench.errors import ConfigError
 from pinchbench.events import GradedBefore
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import Attempt
@@ -21,10 +22,11 @@ from pinchbench.suite.select import SHORT
 from pinchbench.suite.several import find_suites, load_named, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.config.run import RunConfig
+    from pinchbench.config.user_model import UserModelConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -108,6 +110,18 @@ class Prepared:
         )
 
     @property
+    def user_messages(self) -> int:
+        """How many messages simulated users can write, at most, in the attempts that are to be made."""
+        users = (attempt.trial.task.simulated_user for attempt in self.attempts)
+        return sum(user.most_messages for user in users if user is not None)
+
+    @property
+    def user_model(self) -> UserModelConfig | None:
+        """Which model is asked for what users say; None if that of no attempt is."""
+        is_asked = self.user_messages and self.config.scripted_model is None
+        return self.config.user if is_asked else None
+
+    @property
     def unjudged(self) -> str:
         """A sentence on the tasks that will lack their judge; empty when none does."""
         tasks = {trial.key.task_id: trial.task.grading_type for trial in self.trials}
@@ -185,6 +199,7 @@ def prepare_told(config: RunConfig, places: Sequence[SuitePlace], task_ids: Coll
 
 
 def _plan(config: RunConfig, suite: Suite, selected: Sequence[Task]) -> Prepared:
+    require_user(config, selected)
     tasks = with_workspace_files(selected, config.workspace_files)
     trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
     past = past_of(config, trials, config.output_dir)
@@ -199,6 +214,19 @@ def _plan(config: RunConfig, suite: Suite, selected: Sequence[Task]) -> Prepared
         expected_usd=expected_costs(trials, past, expected_s),
         unmet=unmet,
     )
+
+
+def require_user(config: RunConfig, tasks: Iterable[Task]) -> None:
+    """Raise ConfigError if some of the tasks have a simulated user, and nobody plays it."""
+    if config.user is not None or config.scripted_model is not None or config.replay is not None:
+        return
+    lacking = list(dict.fromkeys(task.task_id for task in tasks if task.simulated_user is not None))
+    if lacking:
+        many = f"{len(lacking)} tasks have" if len(lacking) > 1 else "1 task has"
+        raise ConfigError(
+            f"{many} a simulated user, whom a model plays: name one with --user-model, or select other tasks with"
+            f" --suite ({', '.join(lacking[:5])}{' …' if len(lacking) > 5 else ''})."  # noqa: PLR2004 - as many as fit
+        )
 
 
 def split_unmet(

@@ -115,6 +115,8 @@ def _config(config: ReplayConfig, facts: RunFacts, files: RunFiles) -> RunConfig
         "verbose": False,
         "replay": replace(config.replay, folder=str(files.folder)),
     }
+    if not config.replay.asks_model:
+        settings["user"] = None  # what was recorded is all that a user says
     return stored_config(facts.config, {**settings, **config.settings}, files)
 
 

@@ -19,7 +19,7 @@ from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.observer import RunObserver
-from pinchbench.runner.prepare import Prepared, Resumption, in_start_order, past_of, split_unmet
+from pinchbench.runner.prepare import Prepared, Resumption, in_start_order, past_of, require_user, split_unmet
 from pinchbench.runner.provenance import plain_config, task_facts
 from pinchbench.runner.resume_check import addition_changes, require, setting_changes, task_changes
 from pinchbench.runner.run import run_prepared
@@ -133,6 +133,7 @@ def _prepare(
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
     expected_s = expected_durations(trials.values(), past_of(run, tuple(trials.values()), files.output_dir))
     to_run = [trial for key, trial in trials.items() if key in again]
+    require_user(run, (trial.task for trial in to_run))
     attempts, unmet = split_unmet(run, _next_attempts(state, to_run, retries_alone=run.retry_timeouts_alone))
     prepared = Prepared(
         config=run,

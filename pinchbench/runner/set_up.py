@@ -26,10 +26,10 @@ from pinchbench.results.evidence import file_digest
 from pinchbench.results.journal.records import RunResumed, RunStarted
 from pinchbench.results.paths import write_json
 from pinchbench.runner.additions import addition_digests
-from pinchbench.runner.judging import open_judge
+from pinchbench.runner.judging import open_judge, open_user_model
 from pinchbench.runner.local_slots import make_slots
 from pinchbench.runner.model_names import check_model_names, names_to_check
-from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge
+from pinchbench.runner.preflight import ask_endpoints, check_model, of_judge, of_user
 from pinchbench.runner.probing import probed_model
 from pinchbench.runner.provenance import plain_config, provenance, versions
 from pinchbench.runner.resume_check import accept_releases, same_openclaw
@@ -112,9 +112,11 @@ async def set_up(
     config = prepared.config
     for remark in prepared.remarks:
         observer.tell(remark)
+    _refuse_users(prepared, pool)
     user = await user_state(config) if prepared.slots else UserState()
     judging = config.judge.api_key_env if config.judge is not None else None
-    names = partial(secrets_of, config.api_key_env, judging, is_demo=config.is_demo)
+    playing = config.user.api_key_env if config.user is not None else None
+    names = partial(secrets_of, config.api_key_env, judging, playing, is_demo=config.is_demo)
     run.redactor.learn(await to_thread.run_sync(names))
     await _ask_endpoints(prepared, user, observer, asks_model=pool is None)
     observer.set_up("looking for OpenClaw")
@@ -142,8 +144,17 @@ async def set_up(
     if prepared.slots and pool is not None:
         config, slots = await pool.open(run, versions=releases, group=gateways, stack=stack)
     elif prepared.slots:
+        user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
         config, slots = await make_slots(
-            run, folders.work, openclaw, user=user, scripted=scripted, scripts=scripts, wire=wire, keep=keep
+            run,
+            folders.work,
+            openclaw,
+            user=user,
+            scripted=scripted,
+            scripts=scripts,
+            wire=wire,
+            keep=keep,
+            user_model=user_model,
         )
     first: Record
     if resumption is None:
@@ -167,6 +178,14 @@ async def set_up(
     )
 
 
+def _refuse_users(prepared: Prepared, pool: SlotPool | None) -> None:
+    """Raise ConfigError for simulated users on a cluster: the key of their model stays on this machine."""
+    if pool is not None and prepared.user_messages:
+        raise ConfigError(
+            "Tasks with a simulated user don't run on a cluster: leave --cluster out, or select others with --suite."
+        )
+
+
 async def _ask_endpoints(prepared: Prepared, user: UserState, observer: RunObserver, *, asks_model: bool) -> None:
     """Ask before OpenClaw is looked at, which takes seconds; other machines ask the model themselves.
 
@@ -178,7 +197,7 @@ async def _ask_endpoints(prepared: Prepared, user: UserState, observer: RunObser
     model = None
     if prepared.slots and asks_model:
         model = await check_model(config, locate_openclaw(config.openclaw).program, user)
-    await ask_endpoints(model, of_judge(config.judge), tell=observer.tell)
+    await ask_endpoints(model, of_judge(config.judge), of_user(prepared.user_model), tell=observer.tell)
 
 
 async def _started(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from pinchbench.defaults import Isolation
 from pinchbench.openclaw.progress import ProgressCallbacks
 from pinchbench.process.supervise import StopSignal
+from pinchbench.results.evidence import Evidence
+from pinchbench.runner.simulated_user import ModelUser, RecordedUser, ScriptedUser
 from pinchbench.runner.slots import home_for, slot_name
 from pinchbench.runner.trial import TrialPlace, run_attempt
 
@@ -18,19 +20,21 @@ if TYPE_CHECKING:
 
     from anyio import Event
 
+    from pinchbench.chat.endpoint import Endpoint
     from pinchbench.config.run import RunConfig
     from pinchbench.demo.script import ScriptedTurn
     from pinchbench.demo.server import ScriptedModel
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Task
-    from pinchbench.model.trial import Attempt, TrialKey
+    from pinchbench.model.trial import Attempt, Trial, TrialKey
     from pinchbench.model.usage import Usage
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.complaints import Retry
     from pinchbench.results.node_times import Hardware
     from pinchbench.runner.model_wire import ModelWire
     from pinchbench.runner.run_context import RunContext
+    from pinchbench.runner.simulated_user import UserSource
     from pinchbench.wire.messages import ExchangeEnded
 
 
@@ -99,7 +103,7 @@ class LocalSlot:
     """A slot on this machine: an agent, its home, and its way to the model.
 
     Workspaces are below `work`. `scripted` plays `scripts`, by task id, instead of a model; None without.
-    Set-up scripts run in `check_sandbox`.
+    Set-up scripts run in `check_sandbox`. `user_model` plays simulated users, if no script and no record does.
     """
 
     number: int
@@ -111,6 +115,7 @@ class LocalSlot:
     scripted: ScriptedModel | None
     scripts: Mapping[str, tuple[ScriptedTurn, ...]]
     check_sandbox: CheckSandbox | None = None
+    user_model: Endpoint | None = None
 
     @property
     def agent_id(self) -> str:
@@ -174,8 +179,20 @@ class LocalSlot:
             is_gateway=config.isolation is Isolation.GATEWAY,
             allowed=tuple(path.removesuffix(":rw") for path in config.sandbox_allow),
             check_sandbox=self.check_sandbox,
+            user=self._user_of(attempt.trial),
         )
         await run_attempt(attempt, place, done)
+
+    def _user_of(self, trial: Trial) -> UserSource | None:
+        if trial.task.simulated_user is None:
+            return None
+        recording = self.wire.recording_of(trial.key) if self.wire is not None else None
+        if recording is not None:
+            return RecordedUser(record=Evidence(folder=recording.parent).user, endpoint=self.user_model)
+        if self.user_model is None or self.scripted is not None:
+            script = self.scripts.get(trial.key.task_id, ())
+            return ScriptedUser(messages=tuple(turn.user for turn in script if turn.user))
+        return ModelUser(endpoint=self.user_model)
 
     def _agent_for(self, task: Task) -> OpenClawAgent:
         return replace(self.agent, home=home_for(task, self.agent.home))

@@ -25,6 +25,7 @@ from pinchbench.runner.contamination import find_contamination
 from pinchbench.runner.integrity import read_integrity
 from pinchbench.runner.sandboxing import missing_for
 from pinchbench.runner.services import ServicePlace, open_services
+from pinchbench.runner.simulated_user import AttemptUser, UserPlace
 from pinchbench.runner.task_setup import set_up_workspace
 from pinchbench.runner.wire_facts import read_wire
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.model_wire import ModelWire
     from pinchbench.runner.run_redaction import Redactor
+    from pinchbench.runner.simulated_user import UserSource
     from pinchbench.runner.trial_meter import TrialMeter
     from pinchbench.wire.messages import ExchangeEnded
 
@@ -58,6 +60,7 @@ class TrialPlace:
     `redactor` keeps keys out of the evidence; the outcome is told as it is. `used` is called with what the wire has
     seen the trial use so far, `failed` with each call that it has seen fail. `allowed` are the paths that a sandboxed
     agent sees beside its own. `check_sandbox` is where checks, and the task's set-up script, are run.
+    `user` plays the task's simulated user, if it has one.
     """
 
     slot: int
@@ -75,6 +78,7 @@ class TrialPlace:
     is_gateway: bool = False
     allowed: tuple[str, ...] = ()
     check_sandbox: CheckSandbox | None = None
+    user: UserSource | None = None
 
 
 async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outcome], None]) -> None:
@@ -179,6 +183,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
         marker=marker,
         limits=place.agent.limits,
     )
+    user = _user(trial, place, evidence, seen_as)
     # where the agent sees another path, it must not recognise the real one, either
     with nullcontext() if seen_as == workspace else unnamed(workspace):
         async with (
@@ -197,9 +202,10 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
                 before_turn=before_turn,
                 held_s=meter.held_s if meter is not None else never_held,
                 services=services.forwards,
+                user=user,
             )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
-    outcome = replace(outcome, services=tuple(services.ended))
+    outcome = replace(outcome, services=tuple(services.ended), user=user.facts if user is not None else None)
     contradiction = ""
     if place.wire is not None:
         outcome, contradiction = await _with_wire(outcome, result.evidence, place.wire)
@@ -228,6 +234,22 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
     if contamination and outcome.reason.ending is not Ending.UNTRUSTED:
         outcome = replace(outcome, reason=Reason.CONTAMINATED, note=contamination)
     return replace(outcome, not_kept=not_kept[:MAX_NOT_KEPT])
+
+
+def _user(trial: Trial, place: TrialPlace, evidence: Path, seen_as: Path) -> AttemptUser | None:
+    user = trial.task.simulated_user
+    if user is None or place.user is None:
+        return None
+    return AttemptUser(
+        place.user,
+        UserPlace(
+            user=user,
+            prompt=trial.task.turns[0].prompt,
+            record=Evidence(folder=evidence).user,
+            workspace=seen_as,
+            masked=place.redactor.text,
+        ),
+    )
 
 
 def _keep(workspace: Path, evidence: Evidence) -> tuple[tuple[str, ...], str]:
@@ -312,7 +334,7 @@ def _redact_evidence(folder: Path, redactor: Redactor) -> None:
     """Keys have no business in what is kept: providers and programs like to print them."""
     evidence = Evidence(folder=folder)
     output = evidence.stdout, evidence.stderr, evidence.gateway_log, *evidence.service_logs
-    redactor.files((*output, evidence.transcript))
+    redactor.files((*output, evidence.user, evidence.transcript))
 
 
 def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:

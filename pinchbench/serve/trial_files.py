@@ -96,6 +96,7 @@ def trial_texts(evidence: Evidence, grade: Grade | None, task: Task | None) -> t
 def _logs(evidence: Evidence) -> Iterator[ShownText]:
     told = {
         evidence.check_log: "the check’s output",
+        evidence.user: "what the simulated user said",
         evidence.ledger: "what the sandbox’s ledger has of the agent",
         evidence.gateway_log: "the gateway’s log of this trial",
         **dict.fromkeys(evidence.service_logs, "the output of a service"),

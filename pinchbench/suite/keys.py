@@ -30,6 +30,7 @@ class KeyScope(Enum):
         "sessions",
         "network",
         "services",
+        "user_messages",
     )
     WEIGHTS = ("automated", "llm_judge")
     FILE = ("source", "dest", "path", "content")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import GradingType, Task, Tier, Turn, WorkspaceFile
+from pinchbench.model.task import GradingType, SimulatedUser, Task, Tier, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
 from pinchbench.suite.dialect import PINCHBENCH
 from pinchbench.suite.keys import KeyScope, misspelt_keys
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_S = 120.0
 OWN_SERVERS = "own"  # what `network` may say beside true and false
 MAX_TIMEOUT_S = 24 * 60 * 60.0
+DEFAULT_USER_MESSAGES = 10
+MAX_USER_MESSAGES = 50
 
 # Such a task ran in a container: its check looks for the work at that path, and finds nothing in our workspaces.
 FIXED_WORKSPACE = "`## Workspace Path` is not part of this format: this looks like a task of the format wildclaw"
@@ -158,6 +160,7 @@ class _TaskReader:
             network=network is True,
             own_servers=network == OWN_SERVERS,
             services=services,
+            simulated_user=self._simulated_user(),
             frontmatter={key: node.value for key, node in self._fields.items()},
             path=self._path,
             rule=self._dialect.rule,
@@ -326,6 +329,22 @@ class _TaskReader:
         line = section.line if section else self._document.head_line
         self._problem(line, f"no text under `## Prompt` and no `sessions`{self._swallowed()}")
         return ()
+
+    def _simulated_user(self) -> SimulatedUser | None:
+        section, node = self._document.sections.get("simulated user"), self._field("user_messages")
+        number = DEFAULT_USER_MESSAGES if node is None else self._number(node)
+        if number is None or number != int(number) or not 1 <= number <= MAX_USER_MESSAGES:
+            self._problem_at(node, f"`user_messages` must be a whole number from 1 to {MAX_USER_MESSAGES}")
+            number = DEFAULT_USER_MESSAGES
+        if section is None:
+            if node is not None:
+                self._problem_at(node, f"`user_messages` needs a section `## Simulated User`{self._swallowed()}")
+            return None
+        if not section.text:
+            self._problem(section.line, "`## Simulated User` has no text: say who the user is, and what they know")
+        if (sessions := self._field("sessions")) is not None:
+            self._problem_at(sessions, "a task with a simulated user begins with its prompt: it can't have `sessions`")
+        return SimulatedUser(script=section.text, most_messages=int(number))
 
     def _turn(self, item: YamlNode) -> Turn | None:
         fields = item.fields

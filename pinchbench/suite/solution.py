@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 from pinchbench.errors import SuiteError
+from pinchbench.model.task import Turn
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from pinchbench.model.task import Task
 
 SOLUTIONS = "solutions"
 
@@ -25,10 +29,14 @@ class ToolStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SolutionTurn:
-    """The tool calls of one turn, and the answer at its end."""
+    """The tool calls of one turn, and the answer at its end.
+
+    `user` is what the simulated user says before it; empty in the turns that the task states.
+    """
 
     steps: tuple[ToolStep, ...]
     answer: str
+    user: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +89,35 @@ class Solution:
     idle_check: ScoreRange = NEXT_TO_NOTHING
     reads: tuple[Path, ...] = ()
     equivalent: tuple[str, ...] = ()
+
+
+def turns_of(task: Task, script: Sequence[SolutionTurn]) -> tuple[Turn, ...]:
+    """Return the task's turns, and where it has a simulated user those in which it says what the script has it say."""
+    own = task.turns
+    if task.simulated_user is None:
+        return own
+    said = takewhile(bool, (turn.user for turn in script[len(own) :]))
+    return (*own, *(Turn(prompt=message) for message in said))
+
+
+def script_problem(task: Task, script: Sequence[SolutionTurn]) -> str:
+    """Return why a script can't be played for a task; empty if it can."""
+    user, own = task.simulated_user, len(task.turns)
+    if any(turn.user for turn in script[:own]):
+        return (
+            f"`user` in the first {own} turns: the task states what is said there"
+            if own > 1
+            else ("`user` in the first turn: the prompt is what is said there")
+        )
+    if len(script) < own or (user is None and len(script) > own):
+        return f"it has {len(script)} turns, the task {own}"
+    if user is None:
+        return ""
+    if not all(turn.user for turn in script[own:]):
+        return "a turn after the prompt needs `user`: what the simulated user says before it"
+    if len(script) - own > user.most_messages:
+        return f"the simulated user says {len(script) - own} messages; `user_messages` is {user.most_messages}"
+    return ""
 
 
 def load_solution(root: Path, task_id: str) -> Solution | None:
@@ -186,15 +223,19 @@ class _SolutionReader:
 
     def _turn(self, node: YamlNode) -> SolutionTurn:
         fields = node.fields or {}
-        self._know(node, "steps", "answer")
+        self._know(node, "steps", "answer", "user")
         answer, steps = fields.get("answer"), fields.get("steps")
+        said = fields.get("user")
+        if said is not None and not (said.text or "").strip():
+            self._fail(said.line, "`user` must be a text: what the simulated user says before the turn")
+        user = (said.text or "").strip() if said is not None else ""
         if answer is None or answer.text is None:
             self._fail(node.line, "a turn needs an `answer`, a text")
         if steps is None or steps.is_null:
-            return SolutionTurn(steps=(), answer=answer.text)
+            return SolutionTurn(steps=(), answer=answer.text, user=user)
         if steps.items is None:
             self._fail(steps.line, "`steps` must be a list")
-        return SolutionTurn(steps=tuple(self._step(item) for item in steps.items), answer=answer.text)
+        return SolutionTurn(steps=tuple(self._step(item) for item in steps.items), answer=answer.text, user=user)
 
     def _step(self, node: YamlNode) -> ToolStep:
         fields = node.fields or {}

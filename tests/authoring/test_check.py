@@ -258,3 +258,28 @@ async def test_without_namespaces_they_are_not_tried(tmp_path: Path) -> None:
     found = await check_tasks(with_solutions(suite, suite.tasks), show=lambda _: None, run_root=tmp_path / "pb")
     assert [one.check for one in found] == [None, None]
     assert all("no namespaces" in one.untried for one in found)
+
+
+async def test_scripts_say_what_a_simulated_user_says_and_may_differ_in_it(tmp_path: Path) -> None:
+    solution = """
+        turns:
+          - answer: For which day?
+          - user: For Friday.
+            steps: [{tool: write, args: {path: done.txt, content: Friday}}]
+            answer: Done.
+        near_misses:
+          - name: Asked nothing
+            check: [0, 0]
+            turns:
+              - answer: Done.
+    """
+    check = """
+        def grade(transcript, workspace_path):
+            said = [one["message"]["content"] for one in transcript if one.get("message", {}).get("role") == "user"]
+            return {"asked": float("For Friday." in str(said))}
+    """
+    root = suite(tmp_path, check=check, solution=solution)
+    file = root / "task_a.md"
+    file.write_text(file.read_text("utf-8") + "\n## Simulated User\n\nYou are Ada.\n", "utf-8")
+    found = await results(root)
+    assert [(one.name, one.problems) for one in found] == [("oracle", ()), ("Asked nothing", ()), ("nothing", ())]

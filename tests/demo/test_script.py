@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -17,7 +18,7 @@ from pinchbench.demo.script import (
     next_reply,
     plan_turns,
 )
-from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn
 from pinchbench.suite.solution import Solution, SolutionTurn, ToolStep
 
 WRITE = ToolStep(tool="write", args={"path": "a.txt", "content": "Grüße"})
@@ -166,3 +167,15 @@ def test_a_session_played_to_its_end_makes_every_step_once(counts: list[int]) ->
             messages += [TOOL, USER]
 
     assert made == [{"turn": n, "step": i} for n, count in enumerate(counts) for i in range(count)]
+
+
+def test_the_messages_of_a_simulated_user_are_turns_of_their_own_and_nothing_is_said_without_a_solution() -> None:
+    task = replace(make_task(Turn(prompt="Do it.")), simulated_user=SimulatedUser(script="Ada", most_messages=3))
+    solution = make_solution(
+        SolutionTurn(steps=(WRITE,), answer="When?"), SolutionTurn(steps=(EXEC,), answer="Done.", user="Friday.")
+    )
+    assert plan_turns(solution, task) == (
+        ScriptedTurn(steps=(WRITE,), answer="When?"),
+        ScriptedTurn(steps=(EXEC,), answer="Done.", earlier_results=1, user="Friday."),
+    )
+    assert plan_turns(None, task) == (ScriptedTurn(),)

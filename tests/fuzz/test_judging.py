@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS, encoded, json_texts, texts, values
-from pinchbench.endpoints import retry_after_s
-from pinchbench.grading.checks import _read_grade
-from pinchbench.grading.judge.cache import AlteredEntryError, JudgeCache, KeptReply
-from pinchbench.grading.judge.judge import Message, Role
-from pinchbench.grading.judge.openai_api import (
+from pinchbench.chat.endpoint import Message, Role
+from pinchbench.chat.openai_api import (
     LONGEST_RETRY_AFTER_S,
     MAX_COUNT,
     Answer,
@@ -31,6 +28,9 @@ from pinchbench.grading.judge.openai_api import (
     read_completion,
     request_body,
 )
+from pinchbench.endpoints import retry_after_s
+from pinchbench.grading.checks import _read_grade
+from pinchbench.grading.judge.cache import AlteredEntryError, JudgeCache, KeptReply
 from pinchbench.grading.judge.prompt import Criterion, Question
 from pinchbench.grading.judge.reply import UnreadableReplyError, median_verdict, read_reply
 from pinchbench.model.grade import Grade

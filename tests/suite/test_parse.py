@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pinchbench.model.task import GradingType, Task, Turn, WorkspaceFile
+from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
 from pinchbench.suite.parse import BrokenTaskError, head_id, parse_task
 from pinchbench.suite.paths import relative_path
@@ -704,3 +704,30 @@ def test_a_path_that_is_accepted_stays_inside(place: str) -> None:
     assert ".." not in Path(accepted).parts
     assert Path("w", accepted).parts == ("w", *accepted.split("/"))
     assert relative_path(accepted) == accepted
+
+
+USER = "\n## Simulated User\n\nYou are Ada.\n"
+
+
+def test_a_task_may_have_a_simulated_user() -> None:
+    assert parse(text(rest=body() + USER)).simulated_user == SimulatedUser(script="You are Ada.", most_messages=10)
+    found = parse(text("id: task_x\nuser_messages: 3", rest=body() + USER)).simulated_user
+    assert found == SimulatedUser(script="You are Ada.", most_messages=3)
+    assert parse(text()).simulated_user is None
+
+
+@pytest.mark.parametrize(
+    ("head", "section", "said"),
+    [
+        ("user_messages: 0", USER, "whole number from 1 to 50"),
+        ("user_messages: 2.5", USER, "whole number from 1 to 50"),
+        ("user_messages: many", USER, "whole number from 1 to 50"),
+        ("user_messages: 3", "", "needs a section `## Simulated User`"),
+        ("user_message: 3", USER, "did you mean `user_messages`?"),
+        ("sessions: [Do it.]", USER, "can't have `sessions`"),
+        ("name: x", "\n## Simulated User\n", "has no text"),
+    ],
+)
+def test_a_simulated_user_that_can_not_be_played_is_a_problem(head: str, section: str, said: str) -> None:
+    [(_, reason)] = problems(text(f"id: task_x\n{head}", rest=body() + section))
+    assert said in reason

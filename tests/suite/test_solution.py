@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from pinchbench.errors import SuiteError
-from pinchbench.suite.solution import ScoreRange, Solution, SolutionTurn, ToolStep, load_solution, parse_solution
+from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn
+from pinchbench.suite.solution import (
+    ScoreRange,
+    Solution,
+    SolutionTurn,
+    ToolStep,
+    load_solution,
+    parse_solution,
+    script_problem,
+    turns_of,
+)
 
 PATH = Path("solutions/task_x.yaml")
 
@@ -48,7 +59,7 @@ def test_a_solution_is_read() -> None:
             "turns: [{answer: a}]\nnear_miss: []",
             "2: the key `near_miss` is not known here; there are turns, near_misses, equivalent",
         ),
-        ("turns:\n- answer: a\n  step: []", "3: the key `step` is not known here; there are steps, answer"),
+        ("turns:\n- answer: a\n  step: []", "3: the key `step` is not known here; there are steps, answer, user"),
         (
             "turns:\n- answer: a\n  steps:\n  - tool: x\n    arg: {}",
             "5: the key `arg` is not known here; there are tool, args",
@@ -125,3 +136,47 @@ def test_a_solution_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "solutions" / "task_x.yaml").write_bytes(b"\xff")
     with pytest.raises(SuiteError, match=r"task_x\.yaml can't be read"):
         load_solution(tmp_path, "task_x")
+
+
+ASKED = Task(
+    task_id="task_x",
+    name="X",
+    category="c",
+    grading_type=GradingType.AUTOMATED,
+    prompt="Do it.",
+    turns=(Turn(prompt="Do it."),),
+    simulated_user=SimulatedUser(script="Ada", most_messages=2),
+)
+FIRST = SolutionTurn(steps=(), answer="When?")
+
+
+def said(*messages: str) -> tuple[SolutionTurn, ...]:
+    return (FIRST, *(SolutionTurn(steps=(), answer="Done.", user=message) for message in messages))
+
+
+def test_what_a_simulated_user_says_is_read() -> None:
+    solution = parse_solution("turns:\n  - answer: When?\n  - {user: ' Friday. ', answer: Done.}", path=PATH)
+    assert solution.turns == said("Friday.")
+    with pytest.raises(SuiteError, match=r":2: `user` must be a text"):
+        parse_solution("turns:\n  - {user: '', answer: Done.}", path=PATH)
+
+
+@pytest.mark.parametrize(
+    ("task", "script", "problem"),
+    [
+        (ASKED, said(), ""),
+        (ASKED, said("Friday.", "At eight."), ""),
+        (ASKED, said("Friday.", ""), "needs `user`"),
+        (ASKED, said("a", "b", "c"), "says 3 messages; `user_messages` is 2"),
+        (ASKED, said("a")[1:], "the prompt is what is said there"),
+        (replace(ASKED, simulated_user=None), said("a"), "it has 2 turns, the task 1"),
+        (replace(ASKED, simulated_user=None), said(), ""),
+    ],
+)
+def test_a_script_fits_its_task(task: Task, script: tuple[SolutionTurn, ...], problem: str) -> None:
+    assert problem in script_problem(task, script)
+    assert bool(script_problem(task, script)) == bool(problem)
+
+
+def test_the_turns_of_a_script_end_where_its_user_says_nothing() -> None:
+    assert turns_of(ASKED, said("Friday.", "", "At eight.")) == (Turn(prompt="Do it."), Turn(prompt="Friday."))

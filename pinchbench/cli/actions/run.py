@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pinchbench.cli.actions.cluster import take_cluster
 from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.judge_options import take_judge
+from pinchbench.cli.actions.user_options import take_user
 from pinchbench.cli.deferred import action
 from pinchbench.config.run import RunConfig
 from pinchbench.defaults import Isolation, Network, Sandbox
@@ -48,10 +49,12 @@ def run_suite(
     margin = options["margin"]  # of a gate, or of an experiment
     gate = take_gate(options, options["output_dir"])
     judge = take_judge(options)
+    user = take_user(options)
     config = RunConfig(
         model=model[0],
         **options,
         judge=judge,
+        user=user,
         isolation=Isolation(isolation),
         sandbox=Sandbox(sandbox),
         network=Network(network),

@@ -52,6 +52,7 @@ def show_plan(config: RunConfig, *, as_json: bool) -> None:
                     "worst_case_s": longest,
                     "expected_s": likely,
                     **({} if probes is None else probes.record),
+                    **({"user_messages": prepared.user_messages} if prepared.user_messages else {}),
                 }
             )
         )
@@ -66,6 +67,7 @@ def show_plan(config: RunConfig, *, as_json: bool) -> None:
         worst_case_s=longest,
         expected_s=expected_s,
         expected_run_s=likely,
+        user_messages=prepared.user_messages,
         probes="" if probes is None else probes_told(probes.count, took_s=probes.took_s, cost_usd=probes.cost_usd),
     )
     print_result(plan.getvalue().rstrip("\n"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import CapacityLimiter, create_task_group, to_thread
 from msgspec import UNSET
 
+from pinchbench.chat.endpoint import MAX_REPLY, ChatError, ChatRefusedError, Message, Reply, Role
 from pinchbench.grading.judge.cache import AlteredEntryError, cache_key
 from pinchbench.grading.judge.prompt import PROMPT_VERSION, ask_again, response_schema
 from pinchbench.grading.judge.reply import UnreadableReplyError, median_verdict, read_reply
@@ -21,99 +21,13 @@ from pinchbench.model.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pinchbench.chat.endpoint import Endpoint
     from pinchbench.grading.judge.cache import JudgeCache
     from pinchbench.grading.judge.prompt import Question
     from pinchbench.grading.judge.reply import Verdict
 
-MAX_REPLY = 16_000  # characters of an unreadable reply that are kept in the grade and shown to the judge again
 TRIES = 2  # a judge that fails again after the problem was explained is unlikely to succeed a third time
 NO_ANSWER = "(no answer)"  # stands for a reply without text: endpoints refuse an empty message
-
-
-class Role(StrEnum):
-    """The author of a message."""
-
-    SYSTEM = "system"
-    USER = "user"
-    ASSISTANT = "assistant"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Message:
-    """One message of a conversation with a judge."""
-
-    role: Role
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
-    """A judge's reply.
-
-    `text` is valid Unicode. `problem` says why the reply can't be read as an answer (cut short, refused, not what the
-    protocol specifies); `text` is then what was received instead. `calls` counts the requests sent, including failed
-    ones; `cost_usd` is None if no price was reported. `model` is the model that the reply names, empty if it names
-    none.
-    """
-
-    text: str
-    usage: Usage = Usage()
-    cost_usd: float | None = None
-    calls: int = 1
-    model: str = ""
-    problem: str = ""
-
-
-class JudgeError(Exception):
-    """A judge gave no reply. The message is a sentence for the user; `calls` requests were sent."""
-
-    def __init__(self, sentence: str, *, calls: int = 0, usage: Usage = Usage(), cost_usd: float | None = None) -> None:
-        """Keep the sentence, and the usage and cost of the calls."""
-        super().__init__(sentence)
-        self.calls = calls
-        self.usage = usage
-        self.cost_usd = cost_usd
-
-
-class JudgeUnreachableError(JudgeError):
-    """No answer was received after all retries. The next question may succeed."""
-
-
-class JudgeRefusedError(JudgeError):
-    """The judge's endpoint refused, and a retry won't help."""
-
-    def __init__(
-        self,
-        sentence: str,
-        *,
-        lasting: bool,
-        calls: int = 0,
-        usage: Usage = Usage(),
-        cost_usd: float | None = None,
-    ) -> None:
-        """`lasting`: the account, the model or the address was refused, not only this question."""
-        super().__init__(sentence, calls=calls, usage=usage, cost_usd=cost_usd)
-        self.lasting = lasting
-
-
-class Endpoint(Protocol):
-    """Where a judge is reached. Serves many calls at once."""
-
-    @property
-    def model(self) -> str:
-        """The judge's model, as requested."""
-
-    def describe(self) -> Mapping[str, object]:
-        """Return everything besides the question that shapes the answers, as JSON: model, address, parameters.
-
-        It never contains a key.
-        """
-
-    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
-        """Return the next message of a conversation, which should be JSON that fits `schema`.
-
-        Raises JudgeUnreachableError and JudgeRefusedError. On cancellation, everything it started is ended first.
-        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,8 +122,8 @@ class Judge:
         for attempt in range(1, TRIES + 1):
             try:
                 reply = await self._call(conversation, schema, spent)
-            except JudgeError as error:
-                refused = isinstance(error, JudgeRefusedError)
+            except ChatError as error:
+                refused = isinstance(error, ChatRefusedError)
                 failed = Ungraded.JUDGE_REFUSED if refused else Ungraded.JUDGE_UNREACHABLE
                 return spent.vote(failed=failed, problem=str(error))
             try:
@@ -240,12 +154,12 @@ class Judge:
         """Ask once. The cost of the call is added to `spent`, whether it succeeds or not."""
         async with self._limiter:
             if self._refusal:
-                raise JudgeRefusedError(self._refusal, lasting=True)
+                raise ChatRefusedError(self._refusal, lasting=True)
             began = anyio.current_time()
             try:
                 reply = await self._endpoint.ask(tuple(conversation), schema)
-            except JudgeError as error:
-                if isinstance(error, JudgeRefusedError) and error.lasting:
+            except ChatError as error:
+                if isinstance(error, ChatRefusedError) and error.lasting:
                     self._refusal = str(error)
                 spent.add(error, began)
                 raise
@@ -272,7 +186,7 @@ class _Spent:
     model: str = ""
     altered: str = ""
 
-    def add(self, what: Reply | JudgeError, began: float) -> None:
+    def add(self, what: Reply | ChatError, began: float) -> None:
         if isinstance(what, Reply):
             self.replies += (what.text,)
             self.model = what.model

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from anyio import Semaphore, move_on_after, to_thread
 
+from pinchbench.chat.endpoint import ChatRefusedError, ChatUnreachableError, Reply, Role
 from pinchbench.defaults import OPENCLAW_JUDGE
 from pinchbench.files.folders import remove_folder
-from pinchbench.grading.judge.judge import JudgeRefusedError, JudgeUnreachableError, Reply, Role
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from pinchbench.grading.judge.judge import Message
+    from pinchbench.chat.endpoint import Message
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
 
@@ -74,7 +74,7 @@ class OpenClawJudge:
         """Run a turn of a free agent in an empty workspace.
 
         The schema is ignored: OpenClaw can't pass it on, and the question describes the same form in words. Raises
-        JudgeUnreachableError if the agent ended without an answer, and JudgeRefusedError if its provider refused. On
+        ChatUnreachableError if the agent ended without an answer, and ChatRefusedError if its provider refused. On
         return and on cancellation its processes are dead and its folders are removed.
         """
         del schema
@@ -93,7 +93,7 @@ class OpenClawJudge:
                         "" if result.reason.is_valid else await to_thread.run_sync(_last_words, result.evidence.stderr)
                     )
             except OSError as error:
-                raise JudgeUnreachableError(f"OpenClaw could not be started as a judge: {error}.") from error
+                raise ChatUnreachableError(f"OpenClaw could not be started as a judge: {error}.") from error
             finally:
                 self._free.append(agent)
         return read_result(result, said=said)
@@ -129,7 +129,7 @@ def _last_words(stderr: Path) -> str:
 def read_result(result: TaskResult, *, said: str = "") -> Reply:
     """Return the agent's final text as the reply (pure); `said` is what OpenClaw wrote to stderr when it failed.
 
-    Raises JudgeUnreachableError and JudgeRefusedError.
+    Raises ChatUnreachableError and ChatRefusedError.
     """
     usage = result.usage
     cost_usd = usage.cost_usd or None  # OpenClaw reports 0 for an unknown price
@@ -146,10 +146,10 @@ def read_result(result: TaskResult, *, said: str = "") -> Reply:
     note = "".join(f": {text[:MAX_NOTE]}" for text in (result.note, said) if text)
     sentence = f"The judge's agent ended as {result.reason.value}{note}"
     if result.reason is Reason.PROVIDER_ERROR and REFUSED.search(result.note):
-        raise JudgeRefusedError(sentence, lasting=True, calls=usage.requests, usage=usage, cost_usd=cost_usd)
+        raise ChatRefusedError(sentence, lasting=True, calls=usage.requests, usage=usage, cost_usd=cost_usd)
     if result.reason is Reason.MODEL_ERROR:  # this question is too long, or was blocked by a filter
-        raise JudgeRefusedError(sentence, lasting=False, calls=usage.requests, usage=usage, cost_usd=cost_usd)
-    raise JudgeUnreachableError(sentence, calls=usage.requests, usage=usage, cost_usd=cost_usd)
+        raise ChatRefusedError(sentence, lasting=False, calls=usage.requests, usage=usage, cost_usd=cost_usd)
+    raise ChatUnreachableError(sentence, calls=usage.requests, usage=usage, cost_usd=cost_usd)
 
 
 def _task(prompt: str) -> Task:

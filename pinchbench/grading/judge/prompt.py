@@ -172,6 +172,9 @@ def _assignment(task: Task) -> Block:
         if fresh and number > 1:
             title += ", in a new session: it no longer has the conversation so far, only the workspace"
         pieces.append(BlockPart(title=title, text=prompt))
+    if task.simulated_user is not None:
+        title = "script of the simulated user, who answered the agent; the agent did not see it"
+        pieces.append(BlockPart(title=title, text=task.simulated_user.script))
     return Block(label="task", pieces=tuple(pieces))
 
 

@@ -30,11 +30,12 @@ def print_plan(
     expected_s: Mapping[str, float] = MappingProxyType({}),
     expected_run_s: float | None = None,
     probes: str = "",
+    user_messages: int = 0,
 ) -> None:
     """Print what would be run, in starting order, and how long it can take at most.
 
     `expected_s` is the expected time by task id, and `expected_run_s` that of the whole run, based on earlier runs.
-    `probes` are the words of `probes_told`, empty for none.
+    `probes` are the words of `probes_told`, empty for none. `user_messages` are those that simulated users can write.
     """
     head, *rows = _lines(trials, expected_s, width=console.width)
     # all rows as one text: a rich table takes longer than reading the suite
@@ -42,6 +43,8 @@ def print_plan(
     console.print(table, no_wrap=True, overflow="ellipsis")
     likely = "" if expected_run_s is None else f", and about {duration(expected_run_s)} going by earlier runs"
     beside = f" Beside them {probes}." if probes else ""
+    if user_messages:
+        beside += f" Simulated users write at most {many(user_messages, 'message')}; their time and cost come on top."
     console.print(
         f"{many(len(trials), 'trial')} on {many(min(concurrency, len(trials)), 'slot')}; the agents take at most"
         f" {duration(worst_case_s)} (all limits used up){likely}.{beside} Nothing was started."

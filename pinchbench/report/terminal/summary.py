@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
 from rich.text import Text
 
 from pinchbench.model.ending import Ending, Reason
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
     from pinchbench.model.usage import Usage
     from pinchbench.results.overview import Failure, Overview, Row
-    from pinchbench.results.result_json import Aggregate, JudgeTotals, PassRate, Retries
+    from pinchbench.results.result_json import Aggregate, JudgeTotals, PassRate, Retries, UserTotals
     from pinchbench.results.statistics import Estimate
 
 HOUR_S = 3600.0
@@ -271,6 +272,8 @@ def _headline(totals: Aggregate) -> Iterator[str]:
     if totals.judge is not None:
         yield _judge_line(totals.judge)
         yield from _certificate_lines(totals.judge)
+    if totals.user is not UNSET:
+        yield _user_line(totals.user)
     if used := ", ".join(_used(totals)):
         yield f"Used: {used}."
 
@@ -283,8 +286,10 @@ def _model_calls(totals: Aggregate) -> Iterator[str]:
 
 
 def _used(totals: Aggregate) -> Iterator[str]:
-    """Yield the use of each limit: all attempts and the judge are included, but only the last session's time."""
+    """Yield the use of each limit: all attempts, users and the judge included, but only the last session's time."""
     limits, used = totals.limits, totals.usage
+    if totals.user is not UNSET:
+        used += replace(totals.user.usage, cost_usd=totals.user.cost_usd or 0.0)
     if totals.retries is not None:
         used += totals.retries.other_attempts_usage
     judge = totals.judge
@@ -358,6 +363,15 @@ def _judge_line(judge: JudgeTotals) -> str:
         f"{who}: {many(judge.calls, 'call')} for {trials}, {judge.cached} from the cache, {tokens} tokens, "
         f"{_judge_cost(judge)}."
     )
+
+
+def _user_line(user: UserTotals) -> str:
+    who = f"Simulated user {', '.join(user.models)}" if user.models else "Simulated user by script"
+    said = f"{who}: {many(user.messages, 'message')} in {many(user.trials, 'trial')}"
+    if not user.calls:
+        return f"{said}, no calls."
+    cost = "cost not reported" if user.cost_usd is None else f"${user.cost_usd:.4f}"
+    return f"{said}, {many(user.calls, 'call')}, {amount(user.usage.total_tokens)} tokens, {cost}."
 
 
 def _certificate_lines(judge: JudgeTotals) -> Iterator[str]:

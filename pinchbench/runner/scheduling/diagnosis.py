@@ -102,6 +102,11 @@ _CAUSES: Mapping[Reason, Cause] = {
         advice="A service of the task did not start; what it printed is in service-1.log and so on.",
         is_transient=True,
     ),
+    Reason.USER_FAILED: Cause(
+        name="simulated user failed",
+        advice="The simulated user gave no message: are --user-model and its key right, and is there credit left?",
+        is_transient=True,
+    ),
     Reason.EVIDENCE_LOST: Cause(
         name="evidence lost",
         advice="What the trial left could not be kept; is the disk full?",
@@ -227,6 +232,7 @@ def cause_of(outcome: Outcome) -> Cause:
             | Reason.MODEL_FALLBACK
             | Reason.WORKSPACE_FAILED
             | Reason.SERVICE_FAILED
+            | Reason.USER_FAILED
             | Reason.EVIDENCE_LOST
             | Reason.GUARDIAN_LOST
             | Reason.GATEWAY_LOST

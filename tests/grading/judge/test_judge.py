@@ -34,20 +34,11 @@ from fake_judge import (
     verdict,
     wrong_usage,
 )
+from pinchbench.chat.endpoint import MAX_REPLY, ChatRefusedError, ChatUnreachableError, Message, Reply, Role
+from pinchbench.chat.http import RetryPolicy, open_endpoint
 from pinchbench.config.judge import JudgeConfig
 from pinchbench.grading.judge.cache import JudgeCache
-from pinchbench.grading.judge.http import RetryPolicy, open_http_judge
-from pinchbench.grading.judge.judge import (
-    MAX_REPLY,
-    Judge,
-    JudgeRefusedError,
-    JudgeUnreachableError,
-    Message,
-    Reply,
-    Role,
-    Vote,
-    count_votes,
-)
+from pinchbench.grading.judge.judge import Judge, Vote, count_votes
 from pinchbench.grading.judge.prompt import PROMPT_VERSION, Criterion, Question
 from pinchbench.grading.judge.reply import Verdict
 from pinchbench.model.grade import JudgeGrade, Ungraded
@@ -79,7 +70,7 @@ async def judge_of(
 ) -> AsyncGenerator[tuple[FakeJudge, Judge]]:
     async with fake_judge(*answers, choose=choose) as fake:
         config = JudgeConfig(model="m1", base_url=fake.base_url)
-        async with open_http_judge(config, retry_policy=retry_policy) as endpoint:
+        async with open_endpoint(config.endpoint, retry_policy=retry_policy) as endpoint:
             yield fake, Judge(endpoint, votes=votes, concurrency=concurrency, cache=cache)
 
 
@@ -399,7 +390,7 @@ class Scripted:
 
 
 async def test_a_refusal_of_the_account_is_remembered_for_the_run() -> None:
-    endpoint = Scripted(JudgeRefusedError("The account is closed.", lasting=True, calls=1))
+    endpoint = Scripted(ChatRefusedError("The account is closed.", lasting=True, calls=1))
     judge = Judge(endpoint, votes=3, concurrency=1)
     first, second = await grade(judge), await grade(judge)
 
@@ -410,7 +401,7 @@ async def test_a_refusal_of_the_account_is_remembered_for_the_run() -> None:
 
 
 async def test_a_refusal_of_one_question_says_nothing_about_the_next() -> None:
-    endpoint = Scripted(JudgeRefusedError("Too long.", lasting=False, calls=1), Reply(text=verdict()))
+    endpoint = Scripted(ChatRefusedError("Too long.", lasting=False, calls=1), Reply(text=verdict()))
     judge = Judge(endpoint)
     first, second = await grade(judge), await grade(judge)
 
@@ -421,7 +412,7 @@ async def test_a_refusal_of_one_question_says_nothing_about_the_next() -> None:
 async def test_a_failure_keeps_what_had_come_before_it() -> None:
     endpoint = Scripted(
         Reply(text="hm", usage=ONE_CALL, cost_usd=0.5, calls=2),
-        JudgeUnreachableError("It is away.", calls=6, usage=ONE_CALL, cost_usd=0.25),
+        ChatUnreachableError("It is away.", calls=6, usage=ONE_CALL, cost_usd=0.25),
     )
     made = await grade(Judge(endpoint))
 
@@ -505,7 +496,7 @@ async def test_a_kept_reply_that_was_changed_is_named_and_asked_for_again(
 
 
 async def test_an_altered_entry_is_named_when_the_judge_cannot_be_asked_again(tmp_path: Path) -> None:
-    endpoint = Scripted(Reply(text=verdict()), JudgeRefusedError("The account is closed.", lasting=True))
+    endpoint = Scripted(Reply(text=verdict()), ChatRefusedError("The account is closed.", lasting=True))
     judge = Judge(endpoint, cache=JudgeCache(tmp_path))
     await grade(judge)
     [kept] = files(tmp_path)
@@ -516,7 +507,7 @@ async def test_an_altered_entry_is_named_when_the_judge_cannot_be_asked_again(tm
 
 
 async def test_a_remembered_refusal_does_not_hide_what_the_cache_knows(tmp_path: Path) -> None:
-    endpoint = Scripted(Reply(text=verdict()), JudgeRefusedError("The account is closed.", lasting=True))
+    endpoint = Scripted(Reply(text=verdict()), ChatRefusedError("The account is closed.", lasting=True))
     judge = Judge(endpoint, cache=JudgeCache(tmp_path))
     await grade(judge)
     assert (await grade(judge, replace(QUESTION, material="x"))).ungraded is REFUSED

@@ -13,15 +13,8 @@ import pytest
 from anyio import create_task_group, fail_after
 
 from fakes import fake_openclaw, open_gate
-from pinchbench.grading.judge.judge import (
-    Judge,
-    JudgeError,
-    JudgeRefusedError,
-    JudgeUnreachableError,
-    Message,
-    Reply,
-    Role,
-)
+from pinchbench.chat.endpoint import ChatError, ChatRefusedError, ChatUnreachableError, Message, Reply, Role
+from pinchbench.grading.judge.judge import Judge
 from pinchbench.grading.judge.openclaw import OpenClawJudge, flatten, read_result
 from pinchbench.grading.judge.prompt import Question
 from pinchbench.model.ending import Reason
@@ -124,7 +117,7 @@ async def test_a_question_longer_than_a_command_line_comes_through(tmp_path: Pat
 )
 async def test_an_agent_that_gives_no_answer_is_unreachable(tmp_path: Path, scenario: str, said: str) -> None:
     async with judge_of(tmp_path) as judge:
-        with pytest.raises(JudgeUnreachableError, match=said):
+        with pytest.raises(ChatUnreachableError, match=said):
             await ask(judge, f"scenario: {scenario}")
         assert (await ask(judge, "again")).text == "All done."
 
@@ -150,7 +143,7 @@ async def test_an_agent_that_takes_too_long_is_unreachable(tmp_path: Path, monke
             return replace(end, reason=EndReason.TIMED_OUT)
 
         monkeypatch.setattr(agent_module, "supervise", until_it_waits)
-        with pytest.raises(JudgeUnreachableError, match="timed_out") as raised:
+        with pytest.raises(ChatUnreachableError, match="timed_out") as raised:
             await ask(judge, f"scenario: use read\nscenario: gate {gate.port}")
     assert (raised.value.calls, raised.value.usage.requests) == (1, 1)
     assert limits == [17]
@@ -158,7 +151,7 @@ async def test_an_agent_that_takes_too_long_is_unreachable(tmp_path: Path, monke
 
 async def test_a_provider_that_refuses_the_account_is_a_refusal(tmp_path: Path) -> None:
     async with judge_of(tmp_path) as judge:
-        with pytest.raises(JudgeRefusedError, match="401 invalid api key") as raised:
+        with pytest.raises(ChatRefusedError, match="401 invalid api key") as raised:
             await ask(judge, "scenario: refused\nscenario: silent")
     assert raised.value.lasting
 
@@ -166,7 +159,7 @@ async def test_a_provider_that_refuses_the_account_is_a_refusal(tmp_path: Path) 
 async def test_no_place_to_work_is_unreachable(tmp_path: Path) -> None:
     async with judge_of(tmp_path) as judge:
         (tmp_path / "scratch").rmdir()
-        with pytest.raises(JudgeUnreachableError, match="could not be started"):
+        with pytest.raises(ChatUnreachableError, match="could not be started"):
             await ask(judge, "How good?")
         (tmp_path / "scratch").mkdir()
         assert (await ask(judge, "How good?")).text == "All done."
@@ -248,12 +241,12 @@ def test_no_words_at_all_are_no_reply() -> None:
 def test_each_other_end_says_why_there_is_no_reply(reason: Reason) -> None:
     notes = {"403 forbidden": True, "HTTP 402": True, "insufficient_quota": True, "502 bad gateway": False, "": False}
     for note, refuses in notes.items():
-        with pytest.raises(JudgeError) as raised:
+        with pytest.raises(ChatError) as raised:
             read_result(result(reason, note, text="half an answer"))
 
         error = raised.value
         by_account = reason is Reason.PROVIDER_ERROR and refuses
-        assert isinstance(error, JudgeRefusedError) == (reason is Reason.MODEL_ERROR or by_account)
+        assert isinstance(error, ChatRefusedError) == (reason is Reason.MODEL_ERROR or by_account)
         assert getattr(error, "lasting", False) == by_account
         assert reason.value in str(error)
         assert note in str(error)

@@ -1,4 +1,4 @@
-"""A judge behind an OpenAI-compatible endpoint: requests, retries and errors."""
+"""A model behind an OpenAI-compatible endpoint: requests, retries and errors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ import httpx2
 import stamina
 from anyio import to_thread
 
-from pinchbench.endpoints import TransientError, careful_logs, is_loopback, retry_after_s
-from pinchbench.errors import ConfigError
-from pinchbench.grading.judge.judge import JudgeRefusedError, JudgeUnreachableError, Reply
-from pinchbench.grading.judge.openai_api import (
+from pinchbench.chat.endpoint import ChatRefusedError, ChatUnreachableError, Reply
+from pinchbench.chat.openai_api import (
     LONGEST_RETRY_AFTER_S,
     MAX_BODY_BYTES,
     MAX_TOKENS,
@@ -37,12 +35,14 @@ from pinchbench.grading.judge.openai_api import (
     read_completion,
     request_body,
 )
+from pinchbench.endpoints import TransientError, careful_logs, is_loopback, retry_after_s
+from pinchbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from pinchbench.config.judge import JudgeConfig
-    from pinchbench.grading.judge.judge import Message
+    from pinchbench.chat.endpoint import Message
+    from pinchbench.config.chat import ChatConfig
 
 READ_TIMEOUT_S = 300.0  # a reasoning model may send nothing for minutes
 CONNECT_TIMEOUT_S = 10.0
@@ -68,8 +68,8 @@ class RetryPolicy:
     jitter_s: float = JITTER_S
 
 
-class HttpJudge:
-    """A judge behind `POST {base_url}/chat/completions`; created by `open_http_judge`, which owns its client.
+class HttpEndpoint:
+    """A model behind `POST {base_url}/chat/completions`; created by `open_endpoint`, which owns its client.
 
     Parameters that the endpoint turns out not to support are omitted from then on. The key is kept in the client's
     headers, and otherwise only to mask it.
@@ -78,27 +78,20 @@ class HttpJudge:
     def __init__(
         self,
         client: httpx2.AsyncClient,
+        config: ChatConfig,
         *,
-        model: str,
-        base_url: str,
         retry_policy: RetryPolicy,
         secret: str,
-        key_name: str,
-        is_steady: bool = True,
     ) -> None:
-        """`is_steady` requests a temperature of 0: right for one vote, but not for several that should differ.
-
-        `secret` is the key, which is masked wherever the endpoint echoes it; `key_name` is the environment variable it
-        was read from.
-        """
-        self.model = model
+        """`secret` is the key, which is masked wherever the endpoint echoes it."""
+        self.model = config.model
+        self._config = config
         self._client = client
-        self._base_url = base_url
+        self._base_url = config.base_url.rstrip("/")
         self._patience = retry_policy
         self._secret = secret
-        self._key_name = key_name
-        self._temperature = 0 if is_steady else None
-        self._wishes = RequestOptions(temperature=is_steady)
+        self._temperature = 0 if config.is_steady else None
+        self._wishes = RequestOptions(temperature=config.is_steady)
         self._has_answered = False
         self._turned_away: set[int] = set()  # hashes of the refused questions
 
@@ -118,9 +111,9 @@ class HttpJudge:
         A cancellation closes the connection immediately.
 
         Raises:
-            JudgeUnreachableError: every attempt met a transient failure: no connection, no answer in time, a dropped
+            ChatUnreachableError: every attempt met a transient failure: no connection, no answer in time, a dropped
                 connection, a status 408, 409, 425, 429 or 5xx.
-            JudgeRefusedError: any other status but success. It is not lasting if it concerns this question, or may do
+            ChatRefusedError: any other status but success. It is not lasting if it concerns this question, or may do
                 so: a 403, 404 or 405 counts as lasting from the second question on, if none was ever answered.
         """
         request_options, tally = self._wishes, _Tally()
@@ -159,8 +152,8 @@ class HttpJudge:
                     return await self._send(content, usual_s=attempt.next_wait)
         except TransientError as error:
             times = "once" if tally.calls == 1 else f"{tally.calls} times"
-            raise JudgeUnreachableError(
-                f"The judge at {self._base_url} was asked {times} and gave no answer; the last time {error}.",
+            raise ChatUnreachableError(
+                f"{self._who} was asked {times} and gave no answer; the last time {error}.",
                 calls=tally.calls,
             ) from error
         raise AssertionError("the last attempt returns or raises")
@@ -211,22 +204,27 @@ class HttpJudge:
 
     def _refusal(
         self, status: int, answer: Answer, complaint: Complaint, *, lasting: bool, calls: int
-    ) -> JudgeRefusedError:
+    ) -> ChatRefusedError:
         what = f"status {status} ({complaint.message})" if complaint.message else f"status {status}"
+        option, prefix, key_name = self._config.option, self._config.prefix, self._config.api_key_env
         advice = ""
         if status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
-            advice = f" Check the key in {self._key_name}." if self._key_name else " It may want --judge-api-key-env."
+            advice = f" Check the key in {key_name}." if key_name else f" It may want {prefix}-api-key-env."
         elif status in (httpx2.codes.NOT_FOUND, httpx2.codes.METHOD_NOT_ALLOWED):
-            advice = " Check --judge and --judge-base-url."
+            advice = f" Check {option} and {prefix}-base-url."
         elif httpx2.codes.is_redirect(status):
-            advice = f" It points to {one_line(answer.location)}; give --judge-base-url the final address."
+            advice = f" It points to {one_line(answer.location)}; give {prefix}-base-url the final address."
         elif status == httpx2.codes.PAYMENT_REQUIRED or NO_CREDIT.search(complaint.whole):
             advice = " The account has no credit left."
-        return JudgeRefusedError(
-            self._blot(f"The judge at {self._base_url} refused: {what}.{advice}"),
+        return ChatRefusedError(
+            self._blot(f"{self._who} refused: {what}.{advice}"),
             lasting=lasting,
             calls=calls,
         )
+
+    @property
+    def _who(self) -> str:
+        return f"{self._config.whose.capitalize()} at {self._base_url}"
 
     def _without_key(self, answer: Answer) -> Answer:
         """Mask the key before any text is cut: half a key would not be recognised."""
@@ -265,15 +263,14 @@ async def _read_answer(response: httpx2.Response) -> Answer:
 
 
 @asynccontextmanager
-async def open_http_judge(
-    config: JudgeConfig, *, retry_policy: RetryPolicy = RetryPolicy()
-) -> AsyncGenerator[HttpJudge]:
-    """Open a client for the judge of `config`, which names a base URL; it is closed with the block.
+async def open_endpoint(
+    config: ChatConfig, *, retry_policy: RetryPolicy = RetryPolicy()
+) -> AsyncGenerator[HttpEndpoint]:
+    """Open a client for the endpoint of `config`; it is closed with the block.
 
     Proxies of the environment are used, except for hosts on this machine. Raises ConfigError if the address, the key or
     the environment's proxy and certificate settings can't be used.
     """
-    base_url = (config.base_url or "").rstrip("/")
     secret = os.environ.get(config.api_key_env, "").strip() if config.api_key_env else ""
     if config.api_key_env and not re.fullmatch(r"[!-~]+", secret):
         raise ConfigError(f"The value of {config.api_key_env} is no API key: it is empty or has spaces or other signs.")
@@ -281,9 +278,9 @@ async def open_http_judge(
     if secret:
         headers["Authorization"] = f"Bearer {secret}"
     try:
-        host = httpx2.URL(base_url).host
+        host = httpx2.URL(config.base_url).host
     except httpx2.InvalidURL as error:
-        raise ConfigError(f"--judge-base-url is not a URL: {error}.") from error
+        raise ConfigError(f"{config.prefix}-base-url is not a URL: {error}.") from error
     try:
         make_client = partial(
             httpx2.AsyncClient,
@@ -299,16 +296,8 @@ async def open_http_judge(
         # the error's own text is omitted: a proxy's address may hold a password
         raise ConfigError(
             "The proxy or certificate settings of the environment (HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE …) can't be"
-            f" used for the judge: {type(error).__name__}."
+            f" used for {config.whose}: {type(error).__name__}."
         ) from None
     async with client:
         with careful_logs([secret]):
-            yield HttpJudge(
-                client,
-                model=config.model,
-                base_url=base_url,
-                retry_policy=retry_policy,
-                secret=secret,
-                key_name=config.api_key_env or "",
-                is_steady=config.votes == 1,
-            )
+            yield HttpEndpoint(client, config, retry_policy=retry_policy, secret=secret)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, cast
 
 import httpx2
 
-from pinchbench.grading.judge.judge import MAX_REPLY, Reply
+from pinchbench.chat.endpoint import MAX_REPLY, Reply
 from pinchbench.model.usage import Usage
 from pinchbench.transcript.lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pinchbench.grading.judge.judge import Message
+    from pinchbench.chat.endpoint import Message
 
 LONGEST_RETRY_AFTER_S = 120.0  # a run does not wait for hours
 MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -123,7 +123,7 @@ def request_body(
         body[limit] = request_options.most
     match FORMATS[request_options.format]:
         case "json_schema":
-            named = {"name": "verdict", "strict": True, "schema": schema}
+            named = {"name": "reply", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         case "json_object":
             body["response_format"] = {"type": "json_object"}
@@ -239,12 +239,12 @@ def _read_message(message: Mapping[str, object], finish: object) -> tuple[str, s
     """Return the text of a message, and why it is not an answer, empty if it is."""
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal.strip():
-        return writable(refusal), "the judge refused to answer"
+        return writable(refusal), "the model refused to answer"
     text = _text_of(message.get("content"))
     if finish == "length":
         return text, "the reply was cut at its length limit; be brief"
     if finish == "error":
-        return text, "the reply was broken off by an error at the judge's provider"
+        return text, "the reply was broken off by an error at the model's provider"
     if finish == "content_filter" and text.strip():
         return text, f"the reply was cut{FILTERED}"
     if not text.strip():

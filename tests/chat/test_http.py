@@ -35,11 +35,9 @@ from fake_judge import (
     wrong_usage,
 )
 from fakes import nobody_listening
-from pinchbench.config.judge import JudgeConfig
-from pinchbench.errors import ConfigError
-from pinchbench.grading.judge.http import HttpJudge, RetryPolicy, open_http_judge
-from pinchbench.grading.judge.judge import JudgeRefusedError, JudgeUnreachableError, Message, Reply, Role
-from pinchbench.grading.judge.openai_api import (
+from pinchbench.chat.endpoint import ChatRefusedError, ChatUnreachableError, Message, Reply, Role
+from pinchbench.chat.http import HttpEndpoint, RetryPolicy, open_endpoint
+from pinchbench.chat.openai_api import (
     FEWER_TOKENS,
     LEAST_TOKENS,
     MAX_COUNT,
@@ -50,12 +48,16 @@ from pinchbench.grading.judge.openai_api import (
     read_complaint,
     read_completion,
 )
-from pinchbench.grading.judge.openai_api import Answer as HttpAnswer
+from pinchbench.chat.openai_api import Answer as HttpAnswer
+from pinchbench.config.judge import JudgeConfig
+from pinchbench.errors import ConfigError
 from pinchbench.grading.judge.prompt import Criterion, Question, response_schema
 from pinchbench.model.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
+
+    from pinchbench.config.chat import ChatConfig
 
 pytestmark = pytest.mark.anyio
 
@@ -72,19 +74,22 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
 
 
-def config(base_url: str) -> JudgeConfig:
-    return JudgeConfig(model="m1", base_url=base_url, api_key_env="JUDGE_KEY")
+def config(base_url: str, *, votes: int = 1) -> ChatConfig:
+    return JudgeConfig(model="m1", base_url=base_url, api_key_env="JUDGE_KEY", votes=votes).endpoint
 
 
 @asynccontextmanager
 async def judge_of(
     *answers: Answer, retry_policy: RetryPolicy = AT_ONCE
-) -> AsyncGenerator[tuple[FakeJudge, HttpJudge]]:
-    async with fake_judge(*answers) as fake, open_http_judge(config(fake.base_url), retry_policy=retry_policy) as judge:
+) -> AsyncGenerator[tuple[FakeJudge, HttpEndpoint]]:
+    async with (
+        fake_judge(*answers) as fake,
+        open_endpoint(config(fake.base_url), retry_policy=retry_policy) as judge,
+    ):
         yield fake, judge
 
 
-async def ask(judge: HttpJudge, about: str = "") -> Reply:
+async def ask(judge: HttpEndpoint, about: str = "") -> Reply:
     with fail_after(60):
         return await judge.ask((*CONVERSATION, Message(role=Role.USER, text=about)) if about else CONVERSATION, SCHEMA)
 
@@ -105,7 +110,7 @@ async def test_a_request_holds_all_that_makes_a_judge_repeatable() -> None:
         "max_tokens": 16384,
         "response_format": {
             "type": "json_schema",
-            "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA},
+            "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
         },
     }
 
@@ -113,7 +118,7 @@ async def test_a_request_holds_all_that_makes_a_judge_repeatable() -> None:
 async def test_an_endpoint_without_a_key_gets_no_authorization() -> None:
     async with (
         fake_judge() as fake,
-        open_http_judge(JudgeConfig(model="m1", base_url=f"{fake.base_url}/"), retry_policy=AT_ONCE) as judge,
+        open_endpoint(JudgeConfig(model="m1", base_url=f"{fake.base_url}/").endpoint, retry_policy=AT_ONCE) as judge,
     ):
         await ask(judge)
     assert "authorization" not in fake.requests[0].headers
@@ -171,7 +176,7 @@ async def test_what_the_cache_is_told_names_everything_but_the_key() -> None:
         (Answer(finish="content_filter"), "", "the reply is empty: its provider's filter held it back"),
         (Answer(message={"content": None}), "", "the reply is empty"),
         (Answer(message={"content": None, "reasoning_content": verdict()}), "", "the reply is empty"),
-        (Answer(message={"content": None, "refusal": "I won't."}), "I won't.", "the judge refused to answer"),
+        (Answer(message={"content": None, "refusal": "I won't."}), "I won't.", "the model refused to answer"),
         (partial(), '{"scores": {}, "tota', "the reply was cut at its length limit; be brief"),
     ],
 )
@@ -287,14 +292,17 @@ async def test_a_reply_that_has_no_room_beside_the_question_is_asked_for_without
         limited = {"max_tokens", "max_completion_tokens"} & asked.json.keys()
         return failing(400, message, param="messages") if limited else good()
 
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
+    async with (
+        fake_judge(choose=choose) as fake,
+        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
+    ):
         assert (await ask(judge)).calls == 2
     assert fake.requests[-1].json["response_format"]["type"] == "json_schema"
 
 
 async def test_a_question_that_is_itself_too_long_is_refused() -> None:
     async with judge_of(failing(400, LENGTHS[0])) as (_, judge):
-        with pytest.raises(JudgeRefusedError, match="maximum context length") as raised:
+        with pytest.raises(ChatRefusedError, match="maximum context length") as raised:
             await ask(judge)
     assert (raised.value.calls, raised.value.lasting) == (2, False)
 
@@ -319,7 +327,10 @@ async def test_a_refusal_that_names_nothing_costs_the_format_once(answer: Answer
     def choose(asked: Asked) -> Answer:
         return answer if "response_format" in asked.json else good()
 
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
+    async with (
+        fake_judge(choose=choose) as fake,
+        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
+    ):
         assert [(await ask(judge)).calls for _ in range(2)] == [2, 1]
     assert fake.requests[-1].json == {
         name: value for name, value in fake.requests[0].json.items() if name != "response_format"
@@ -337,7 +348,10 @@ async def test_an_endpoint_that_knows_no_empty_objects_is_asked_for_none(criteri
         return failing(404, "should be non-empty for OBJECT type") if has_empty_object(schema) else good()
 
     schema = response_schema(Question(system="s", material="m", criteria=criteria))
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
+    async with (
+        fake_judge(choose=choose) as fake,
+        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
+    ):
         with fail_after(60):
             assert (await judge.ask(CONVERSATION, schema)).calls == 1
     assert schema["required"] == ["mark", "notes", *(["scores"] if criteria else []), "total"]
@@ -358,7 +372,10 @@ async def test_no_more_tokens_are_asked_for_than_the_account_can_pay(message: st
     def choose(asked: Asked) -> Answer:
         return failing(402, message) if asked.json["max_tokens"] > most else good()
 
-    async with fake_judge(choose=choose) as fake, open_http_judge(config(fake.base_url), retry_policy=AT_ONCE) as judge:
+    async with (
+        fake_judge(choose=choose) as fake,
+        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
+    ):
         assert (await ask(judge)).calls == 2
         await ask(judge)
     limits = [asked.json["max_tokens"] for asked in fake.requests]
@@ -377,7 +394,7 @@ async def test_no_more_tokens_are_asked_for_than_the_account_can_pay(message: st
 )
 async def test_an_account_that_cannot_pay_for_a_verdict_has_no_credit_left(message: str, calls: int) -> None:
     async with judge_of(failing(402, message)) as (_, judge):
-        with pytest.raises(JudgeRefusedError, match="no credit left") as raised:
+        with pytest.raises(ChatRefusedError, match="no credit left") as raised:
             await ask(judge)
     assert (raised.value.calls, raised.value.lasting) == (calls, True)
 
@@ -394,7 +411,7 @@ async def test_all_wishes_can_be_given_up_one_after_another() -> None:
 async def test_an_endpoint_that_refuses_whatever_is_asked_is_not_asked_for_ever() -> None:
     echo = failing(400, "bad request: response_format, max_tokens, max_completion_tokens, temperature")
     async with judge_of(*[echo] * 6, good()) as (fake, judge):
-        with pytest.raises(JudgeRefusedError) as raised:
+        with pytest.raises(ChatRefusedError) as raised:
             await ask(judge)
         assert (raised.value.calls, raised.value.lasting) == (6, False)
         await ask(judge)
@@ -503,7 +520,7 @@ async def test_those_who_are_told_to_come_back_do_not_come_back_together(waits: 
 )
 async def test_an_endpoint_that_never_answers_is_unreachable(answer: Answer, what: str) -> None:
     async with judge_of(answer) as (fake, judge):
-        with pytest.raises(JudgeUnreachableError) as raised:
+        with pytest.raises(ChatUnreachableError) as raised:
             await ask(judge)
 
     assert str(raised.value) == (
@@ -517,15 +534,15 @@ async def test_an_endpoint_that_never_answers_is_unreachable(answer: Answer, wha
 )
 async def test_an_endpoint_that_is_too_slow_is_unreachable(retry_policy: RetryPolicy) -> None:
     async with judge_of(slow(), retry_policy=retry_policy) as (fake, judge):
-        with pytest.raises(JudgeUnreachableError, match=r"was asked once and .* it did not answer in time"):
+        with pytest.raises(ChatUnreachableError, match=r"was asked once and .* it did not answer in time"):
             await ask(judge)
     assert len(fake.requests) == 1
 
 
 async def test_nobody_listening_is_unreachable() -> None:
     with nobody_listening() as port:
-        async with open_http_judge(config(f"http://127.0.0.1:{port}/v1"), retry_policy=AT_ONCE) as judge:
-            with pytest.raises(JudgeUnreachableError, match="the connection failed") as raised:
+        async with open_endpoint(config(f"http://127.0.0.1:{port}/v1"), retry_policy=AT_ONCE) as judge:
+            with pytest.raises(ChatUnreachableError, match="the connection failed") as raised:
                 await ask(judge)
     assert raised.value.calls == ATTEMPTS
 
@@ -567,18 +584,18 @@ async def test_retries_are_not_written_to_the_terminal(
 )
 async def test_a_refusal_is_not_tried_again(answer: Answer, lasting: bool, said: str) -> None:
     async with judge_of(answer) as (fake, judge):
-        with pytest.raises(JudgeRefusedError) as raised:
+        with pytest.raises(ChatRefusedError) as raised:
             await ask(judge)
 
     assert said in str(raised.value)
     assert (raised.value.lasting, raised.value.calls, len(fake.requests)) == (lasting, 1, 1)
 
 
-async def refusals(judge: HttpJudge, *about: str) -> list[bool]:
+async def refusals(judge: HttpEndpoint, *about: str) -> list[bool]:
     """Ask questions that are refused; which of the refusals are lasting."""
     found = []
     for one in about:
-        with pytest.raises(JudgeRefusedError) as raised:
+        with pytest.raises(ChatRefusedError) as raised:
             await ask(judge, one)
         found.append(raised.value.lasting)
     return found
@@ -612,7 +629,7 @@ async def test_what_is_filtered_says_nothing_about_the_account() -> None:
 async def test_a_key_that_is_echoed_does_not_get_into_errors(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with judge_of(answer) as (_, judge):
-        with pytest.raises((JudgeRefusedError, JudgeUnreachableError)) as raised:
+        with pytest.raises((ChatRefusedError, ChatUnreachableError)) as raised:
             await ask(judge)
 
         error: BaseException | None = raised.value
@@ -632,7 +649,7 @@ async def test_a_key_that_is_echoed_does_not_get_into_replies() -> None:
 async def test_not_even_half_a_key_is_left_where_a_text_is_cut() -> None:
     async with judge_of(Answer(body=b"x" * 15_990 + KEY.encode()), failing(401, "x" * 490 + KEY)) as (_, judge):
         assert KEY[:5] not in (await ask(judge)).text
-        with pytest.raises(JudgeRefusedError) as raised:
+        with pytest.raises(ChatRefusedError) as raised:
             await ask(judge)
     assert KEY[:5] not in str(raised.value)
 
@@ -652,7 +669,7 @@ async def test_a_proxy_is_used_but_not_for_this_machine(monkeypatch: pytest.Monk
     async with fake_judge() as proxy, fake_judge() as direct:
         monkeypatch.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
         for base_url in (direct.base_url, "http://judge.invalid/v1"):
-            async with open_http_judge(config(base_url), retry_policy=AT_ONCE) as judge:
+            async with open_endpoint(config(base_url), retry_policy=AT_ONCE) as judge:
                 await ask(judge)
 
     assert [asked.path for asked in direct.requests] == ["/v1/chat/completions"]
@@ -662,7 +679,7 @@ async def test_a_proxy_is_used_but_not_for_this_machine(monkeypatch: pytest.Monk
 async def test_a_proxy_that_cannot_be_used_is_told_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "gopher://user:hunter2@127.0.0.1:1")
     with pytest.raises(ConfigError, match="HTTPS_PROXY") as raised:
-        async with open_http_judge(config("http://judge.invalid/v1")):
+        async with open_endpoint(config("http://judge.invalid/v1")):
             pass
     assert "hunter2" not in str(raised.value)
 
@@ -671,7 +688,7 @@ async def test_a_proxy_that_cannot_be_used_is_told_without_its_password(monkeypa
 async def test_a_key_that_no_header_can_hold_is_told_without_it(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("JUDGE_KEY", value)
     with pytest.raises(ConfigError, match="JUDGE_KEY is no API key") as raised:
-        async with open_http_judge(config("http://127.0.0.1:1/v1")):
+        async with open_endpoint(config("http://127.0.0.1:1/v1")):
             pass
     assert value.strip() in ("", *str(raised.value).split()) or value not in str(raised.value)
 
@@ -727,7 +744,7 @@ async def test_the_fake_streams_the_same_text_when_it_is_asked_to() -> None:
 async def test_several_votes_are_not_asked_to_be_all_alike() -> None:
     async with fake_judge() as fake:
         for votes in (1, 3):
-            async with open_http_judge(replace(config(fake.base_url), votes=votes)) as judge:
+            async with open_endpoint(config(fake.base_url, votes=votes)) as judge:
                 await judge.ask(CONVERSATION, SCHEMA)
                 assert judge.describe()["temperature"] == (0 if votes == 1 else None)
     assert [request.json.get("temperature") for request in fake.requests] == [0, None]
