@@ -41,6 +41,7 @@ from pinchbench.suite.select import select_tasks
 
 MASKED = ("id", "parentId", "timestamp", "responseId", "toolCallId", "usage", "durationMs", "pid")
 TIMES = re.compile(r"\bin \d+\.\d+s\b")  # that a program of the workspace took
+COMMITS = re.compile(r"(?<![0-9a-f])[0-9a-f]{7,40}(?![0-9a-f])")  # those of a trial depend on when it was
 TOGETHER = 2  # trials at once
 COMPLETED = "completed"
 WIDTH = 300  # characters shown of a line that differs
@@ -118,7 +119,7 @@ def _conversation(transcript: str, *, workspace: str) -> list[str]:
         message = json.loads(line).get("message") if line else None
         if isinstance(message, dict):
             text = json.dumps(_without_own(message), sort_keys=True, ensure_ascii=False)
-            lines.append(_mask_paths(TIMES.sub("…", OWN.sub("…", text)), workspace))
+            lines.append(_mask_paths(COMMITS.sub("…", TIMES.sub("…", OWN.sub("…", text))), workspace))
     return lines
 
 
