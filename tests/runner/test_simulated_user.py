@@ -17,6 +17,9 @@ from pinchbench.errors import ConfigError
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.facts import UserEnd
 from pinchbench.model.task import SimulatedUser
+from pinchbench.report.html.page import write_report
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.paths import RunFiles
 from pinchbench.runner.prepare import prepare
 from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.simulated_user import AttemptUser, ModelUser, RecordedUser, ScriptedUser, UserPlace
@@ -96,6 +99,11 @@ async def test_a_model_answers_the_agent_until_it_has_nothing_left_to_say(tmp_pa
     assert [one.message for one in lines] == ["Please book it for Friday.", "At eight.", ""]
     assert outcome.files is not None
     assert "user.jsonl" in outcome.files
+    page = tmp_path / "report.html"
+    await to_thread.run_sync(
+        write_report, [read_run(RunFiles(output_dir=result.folder.parent, name=result.folder.name))], page
+    )
+    assert "an unknown amount for simulated users" in await to_thread.run_sync(page.read_text, "utf-8")
     asked = server.requests[-1].messages
     assert "You are Ada." in asked[0]["content"]
     assert '"user": "At eight."' in asked[1]["content"]
