@@ -1,11 +1,10 @@
 # ruff: noqa: T201 - it prints tables
 """How often the statements about the soundness of an experiment are right, by simulation.
 
-`python tests/bench/soundness.py [drift|wandering|interference …]` prints, in %: how often drift and interference are
+`python tests/bench/soundness.py [--experiments 400] [--probes 2]` prints, in %: how often drift and interference are
 reported in experiments without any (false alarms, counted once an experiment), and how often planted ones are found,
 drift at about its place, without probes and with them. The provider's latency and speed, and the load, wander:
-successive trials correlate (`--correlations`), or, in `wandering`, they do so in other ways. Some two hours on one
-core; `--designs`, `--probes` and `--experiments` select less.
+successive trials correlate. Some forty minutes on one core.
 """
 
 from __future__ import annotations
@@ -13,10 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import dataclass
-from enum import StrEnum
-from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,67 +23,32 @@ from bench.items import scores
 from pinchbench.results.probe_json import ProbeFacts
 from pinchbench.results.soundness.drift import Measure, Observation, drift_of
 from pinchbench.results.soundness.interference import Effect, LoadedTrial, Pressure, interference_of
-from pinchbench.results.soundness.probes import observed
+from pinchbench.results.soundness.probes import points_of
 from pinchbench.runner.expected_probes import PROBES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy import float64
     from numpy.random import Generator
     from numpy.typing import NDArray
 
     Values = NDArray[float64]
-    Designs = Sequence[tuple[int, int, int]]
-    Probes = Sequence[int | None]
 
 PERMUTATIONS = 499  # estimates a p of 0.05 within 0.01; enough where hundreds of experiments are averaged
 DESIGNS = ((1, 43, 1), (1, 43, 3), (3, 43, 1), (3, 43, 3))  # variants, tasks, repetitions
 TRIAL_S = 60.0
 USUAL = 0.9  # of answers to a probe are equal: a provider's machines compute in different orders
-SCATTER = 0.4  # of the logarithm of a provider's latency
 PLACE = 0.1  # a change point counts as found if it is off by at most this share of the experiment
-
-
-class Wander(StrEnum):
-    """How the state of a provider changes by itself."""
-
-    CORRELATED = "correlated"
-    WALK = "random walk with resets"
-    DAILY = "daily ups and downs"
-    OUTAGES = "short outages"
 
 
 def wandering(source: Generator, length: int, memory: float) -> Values:
     """Draw a series of unit variance whose successive values correlate by `memory`, 0-1."""
-    noise = source.standard_normal(length)
-    fresh = np.sqrt(1 - memory**2)
-    return np.array(list(accumulate(noise.tolist(), lambda state, new: memory * state + fresh * new)))
-
-
-def states(source: Generator, length: int, *, wander: Wander, memory: float, step_s: float) -> Values:
-    """Draw the states of a provider, one every `step_s` seconds."""
-    state = wandering(source, length, memory)
-    match wander:
-        case Wander.CORRELATED:
-            return state
-        case Wander.WALK:  # in steps of a fifth of the noise, back to where it began once in 40 trials
-            keeps, steps = source.random(length) >= 1 / 40, 0.2 * source.standard_normal(length)
-            walk = [0.0]
-            for keep, step in zip(keeps[1:], steps[1:], strict=True):
-                walk.append(keep * (walk[-1] + step))
-            return np.array(walk) + state
-        case Wander.DAILY:  # a swing as large as the noise
-            day = 24 * 3600
-            turns = np.arange(length) * step_s / day + source.random()
-            swing: Values = np.sqrt(2) * np.sin(2 * np.pi * turns)
-            return state + swing
-        case Wander.OUTAGES:  # one in 60 trials; for five trials, latency is three times as long
-            begun = np.convolve(source.random(length) < 1 / 60, np.ones(5))[:length]
-            longer: Values = np.where(begun > 0, np.log(3) / SCATTER, 0.0)
-            return state + longer
-        case _:
-            assert_never(wander)
+    lead = 200
+    noise = source.standard_normal(length + lead)
+    series = np.empty_like(noise)
+    series[0] = noise[0]
+    for place in range(1, length + lead):
+        series[place] = memory * series[place - 1] + np.sqrt(1 - memory**2) * noise[place]
+    return series[lead:]
 
 
 def order(source: Generator, variants: int, tasks: int, repetitions: int) -> list[tuple[int, int, int]]:
@@ -113,10 +75,10 @@ class Planted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drawn:
-    """A drawn experiment: its trials and its probes."""
+    """A drawn experiment: its trials, and the points at which probes were sent."""
 
     trials: list[Observation]
-    probes: list[Observation]
+    points: list[Observation]
 
 
 def observations(
@@ -127,13 +89,7 @@ def observations(
 
 
 def draw(
-    source: Generator,
-    design: tuple[int, int, int],
-    *,
-    memory: float,
-    planted: Planted,
-    every: int | None = None,
-    wander: Wander = Wander.CORRELATED,
+    source: Generator, design: tuple[int, int, int], *, memory: float, planted: Planted, every: int | None = None
 ) -> Drawn:
     """Draw an experiment whose provider's latency and speed wander, with probes after `every` trials of a variant."""
     variants, tasks, repetitions = design
@@ -141,15 +97,7 @@ def draw(
     ease = source.beta(2, 1, tasks)
     turn = tasks * repetitions // 2
     latency, speed = (
-        np.exp(
-            SCATTER
-            * np.array(
-                [
-                    states(source, tasks * repetitions, wander=wander, memory=memory, step_s=variants * TRIAL_S)
-                    for _ in range(variants)
-                ]
-            )
-        )
+        np.exp(0.4 * np.array([wandering(source, tasks * repetitions, memory) for _ in range(variants)]))
         for _ in range(2)
     )
     length = np.exp(source.normal(6, 1, tasks))
@@ -177,7 +125,8 @@ def draw(
                 },
             )
         )
-    return Drawn(trials=drawn, probes=[one for variant, own in probes.items() for one in observed(f"v{variant}", own)])
+    points = [point for variant, own in probes.items() for point in points_of(f"v{variant}", own)]
+    return Drawn(trials=drawn, points=points)
 
 
 def _probes(
@@ -207,7 +156,6 @@ def drift_found(
     planted: Planted = Planted(),
     experiments: int,
     every: int | None = None,
-    wander: Wander = Wander.CORRELATED,
     seed: int = 5,
 ) -> tuple[float, float]:
     """How often, in 0-1, drift is reported, and how often that of the planted measure at about its place."""
@@ -215,8 +163,8 @@ def drift_found(
     reported = placed = 0
     variants, tasks, repetitions = design
     for _ in range(experiments):
-        drawn = draw(source, design, memory=memory, planted=planted, every=every, wander=wander)
-        found = drift_of(drawn.trials, probes=drawn.probes, draws=PERMUTATIONS)
+        drawn = draw(source, design, memory=memory, planted=planted, every=every)
+        found = drift_of(drawn.trials, probes=drawn.points, permutations=PERMUTATIONS)
         measures = (
             {Measure.SCORE}
             if planted.score
@@ -281,10 +229,18 @@ def interference_found(
     return reported / experiments, right / experiments
 
 
-def print_drift(designs: Designs, probes: Probes, correlations: Sequence[float], experiments: int) -> None:
-    """Print how often drift is reported, and how often a planted one is found."""
-    _heading("drift", correlations)
-    for design in designs:
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="How often the statements about soundness are right.")
+    parser.add_argument("--experiments", type=int, default=400, help="simulated experiments for each cell")
+    parser.add_argument("--probes", type=int, default=2, help="trials of a variant from one point to the next")
+    options = parser.parse_args()
+    asked = options.experiments
+    memories = (0.0, 0.2, 0.4)
+    cells = "  ".join(f"{'correlation ' + format(memory, 'g'):>16}" for memory in memories)
+    print("drift, in % of experiments; `probes N`: after every N trials of a variant")
+    print(f"{'variants x tasks x repetitions':<32} {'planted':<32} {cells}")
+    for design in DESIGNS:
         for name, planted in (
             ("nothing", Planted()),
             ("latency x 1.5", Planted(latency=1.5)),
@@ -292,71 +248,24 @@ def print_drift(designs: Designs, probes: Probes, correlations: Sequence[float],
             ("another model, unsaid", Planted(model=True)),
             ("score - 0.3", Planted(score=-0.3)),
         ):
-            for every in probes:
-                if planted.model and every is None:
-                    continue
+            for every in (options.probes,) if planted.model else (None, options.probes):
                 row = [
-                    drift_found(design, memory=memory, planted=planted, every=every, experiments=experiments)
-                    for memory in correlations
+                    drift_found(design, memory=memory, planted=planted, every=every, experiments=asked)
+                    for memory in memories
                 ]
+                texts = [f"{100 * (found if name == 'nothing' else placed):>16.1f}" for found, placed in row]
                 told = name if every is None else f"{name}, probes {every}"
-                _row(design, told, [found if name == "nothing" else placed for found, placed in row])
-
-
-def print_wandering(designs: Designs, probes: Probes, experiments: int) -> None:
-    """Print how often drift is reported though nothing is planted, if the provider wanders in other ways."""
-    print("\ndrift without any planted, in % of experiments; noise that correlates by 0.4 is added")
-    for design in designs:
-        for wander in (Wander.WALK, Wander.DAILY, Wander.OUTAGES):
-            for every in probes:
-                found, _ = drift_found(design, memory=0.4, every=every, experiments=experiments, wander=wander)
-                _row(design, wander if every is None else f"{wander}, probes {every}", [found])
-
-
-def print_interference(designs: Designs, experiments: int) -> None:
-    """Print how often interference is reported, and how often a planted one is found."""
+                print(f"{' x '.join(map(str, design)):<32} {told:<32} " + "  ".join(texts), flush=True)
     loads = (0.0, 0.9, 0.98)
-    _heading("\ninterference", loads)
-    for design in designs:
-        if design[2] > 1 or design[0] > 1:
-            for effect in (0.0, 0.5, 1.0):
-                rows = [interference_found(design, memory=one, effect=effect, experiments=experiments) for one in loads]
-                name = f"+{100 * effect:.0f} % at full load" if effect else "nothing"
-                _row(design, name, [right if effect else found for found, right in rows])
-
-
-def _heading(what: str, correlations: Sequence[float]) -> None:
-    cells = "  ".join(f"{'correlation ' + format(memory, 'g'):>16}" for memory in correlations)
-    print(f"{what}, in % of experiments; `probes N`: after every N trials of a variant")
-    print(f"{'variants x tasks x repetitions':<32} {'planted':<36} {cells}")
-
-
-def _row(design: tuple[int, int, int], name: str, shares: Sequence[float]) -> None:
-    cells = "  ".join(f"{100 * share:>16.1f}" for share in shares)
-    print(f"{' x '.join(map(str, design)):<32} {name:<36} {cells}", flush=True)
-
-
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description="How often the statements about soundness are right.")
-    parser.add_argument("parts", nargs="*", default=["drift", "wandering", "interference"], help="the tables to print")
-    parser.add_argument("--experiments", type=int, default=400, help="simulated experiments for each cell")
-    parser.add_argument(
-        "--probes", type=int, nargs="+", default=[0, 5, 2], help="trials of a variant between points; 0: none"
-    )
-    parser.add_argument("--correlations", type=float, nargs="+", default=[0.0, 0.4, 0.6, 0.8, 0.9])
-    parser.add_argument(
-        "--designs", nargs="+", default=[",".join(map(str, one)) for one in DESIGNS], help="variants,tasks,repetitions"
-    )
-    options = parser.parse_args()
-    chosen = [one for one in DESIGNS if ",".join(map(str, one)) in options.designs]
-    probes = [every or None for every in options.probes]
-    if "drift" in options.parts:
-        print_drift(chosen, probes, options.correlations, options.experiments)
-    if "wandering" in options.parts:
-        print_wandering(chosen, probes, options.experiments)
-    if "interference" in options.parts:
-        print_interference(chosen, options.experiments)
+    print("\ninterference, in % of experiments")
+    cells = "  ".join(f"{'correlation ' + format(memory, 'g'):>16}" for memory in loads)
+    print(f"{'variants x tasks x repetitions':<32} {'planted':<22} {cells}")
+    for design in DESIGNS[1:]:
+        for effect in (0.0, 0.5, 1.0):
+            rows = [interference_found(design, memory=memory, effect=effect, experiments=asked) for memory in loads]
+            texts = [f"{100 * (found if not effect else right):>16.1f}" for found, right in rows]
+            name = f"+{100 * effect:.0f} % at full load" if effect else "nothing"
+            print(f"{' x '.join(map(str, design)):<32} {name:<22} " + "  ".join(texts), flush=True)
 
 
 if __name__ == "__main__":

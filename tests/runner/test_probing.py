@@ -23,7 +23,7 @@ from pinchbench.preflight.question import Target
 from pinchbench.report.soundness import run_told
 from pinchbench.results.journal.records import PaceSet, ProbeEnded, TrialFinished, TrialStarted
 from pinchbench.results.soundness.drift import Measure, drift_of
-from pinchbench.results.soundness.probes import observed, stated_changes
+from pinchbench.results.soundness.probes import points_of, stated_changes
 from pinchbench.runner.expected_probes import PROBES, expected_probes
 from pinchbench.runner.probing import Probing, probed_model
 from pinchbench.runner.run import run_benchmark
@@ -100,10 +100,10 @@ async def test_a_provider_that_becomes_another_model_midway_is_named_with_the_pl
     (renamed,) = stated_changes("v", probes)
     assert (renamed.before, renamed.after) == (("m-1",), ("m-2",))
     assert (renamed.last_at, renamed.at) == (probes[8 * PROBES - 1].at, probes[8 * PROBES].at)
-    answers = [one for one in drift_of([], probes=observed("v", probes)).changes if one.measure is Measure.PROBE_ANSWER]
-    (answer,) = answers
-    assert answer.at == probes[8 * PROBES].at
-    assert sorted((answer.before, answer.after)) == pytest.approx([0.0, 1.0])
+    answers = [
+        one for one in drift_of([], probes=points_of("v", probes)).changes if one.measure is Measure.PROBE_ANSWER
+    ]
+    assert [(one.at, {one.before, one.after}) for one in answers] == [(probes[8 * PROBES].at, {0.0, 1.0})]
 
 
 async def test_every_probe_is_the_same_small_question_with_the_key_and_has_its_cost() -> None:

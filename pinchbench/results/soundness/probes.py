@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
+from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
 from pinchbench.results.soundness.drift import Change, Measure, Observation, Renamed, renamed_in
@@ -22,28 +23,30 @@ Found = TypeVar("Found", Change, Renamed)
 FEWEST_STATED = 3  # probes on either side of a change of the fingerprint: some providers answer from several at random
 
 
-def observed(variant: str, probes: Sequence[ProbeFacts]) -> list[Observation]:
-    """Return what the answered probes measured; all of a point are as of the start of the first of them.
+def points_of(variant: str, probes: Sequence[ProbeFacts]) -> list[Observation]:
+    """Return the points at which probes were answered, each with the median of its times.
 
-    The value of `PROBE_ANSWER` is 1 if the answer is equal to the most frequent one of all, and 0 otherwise.
+    The value of `PROBE_ANSWER` is the share of answers that are equal to the most frequent one of all.
     """
-    answered = sorted((one for one in probes if not one.error), key=attrgetter("point", "at"))
+    answered = sorted((one for one in probes if not one.error), key=attrgetter("point"))
     answers = Counter(one.answer for one in answered if one.answer)
     usual = max(answers, key=lambda one: (answers[one], one), default="")
-    return [
-        Observation(
-            variant=variant,
-            task_id=str(number),
-            at=own[0].at,
-            values={
-                Measure.PROBE_LATENCY: one.first_token_s,
-                Measure.PROBE_TIME: one.duration_s,
-                Measure.PROBE_ANSWER: float(one.answer == usual) if one.answer else None,
-            },
-        )
-        for own in (list(point) for _, point in groupby(answered, key=attrgetter("point")))
-        for number, one in enumerate(own)
-    ]
+    return [_point(variant, tuple(own), usual) for _, own in groupby(answered, key=attrgetter("point"))]
+
+
+def _point(variant: str, own: Sequence[ProbeFacts], usual: str) -> Observation:
+    first_tokens = [one.first_token_s for one in own if one.first_token_s is not None]
+    answers = [one.answer == usual for one in own if one.answer]
+    return Observation(
+        variant=variant,
+        task_id="",
+        at=own[0].at,
+        values={
+            Measure.PROBE_LATENCY: median(first_tokens) if first_tokens else None,
+            Measure.PROBE_TIME: median(one.duration_s for one in own),
+            Measure.PROBE_ANSWER: sum(answers) / len(answers) if answers else None,
+        },
+    )
 
 
 def stated_changes(variant: str, probes: Sequence[ProbeFacts]) -> list[Renamed]:

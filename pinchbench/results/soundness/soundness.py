@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from pinchbench.results.soundness.drift import Drift, drift_of, observation
 from pinchbench.results.soundness.interference import Interference, interference_of, loaded_trial
-from pinchbench.results.soundness.probes import observed, stated_changes, with_probes
+from pinchbench.results.soundness.probes import points_of, stated_changes, with_probes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Soundness:
 
 
 def soundness_of(runs: Mapping[str, Aggregate], *, is_shuffled: bool) -> Soundness:
-    """Examine runs, by the names of their variants; takes a second for hundreds of trials, and longer for many of one.
+    """Examine runs, by the names of their variants; takes up to a second for hundreds of trials.
 
     `is_shuffled`: the tasks of each came in random order in time, as in an experiment.
     """
@@ -46,7 +46,7 @@ def soundness_of(runs: Mapping[str, Aggregate], *, is_shuffled: bool) -> Soundne
     probes = {name: data.probes for name, data in runs.items() if data.probes is not UNSET}
     drift = drift_of(
         [observation(*trial) for trial in trials],
-        probes=[one for name, own in probes.items() for one in observed(name, own.probes)],
+        probes=[point for name, own in probes.items() for point in points_of(name, own.probes)],
         is_shuffled=is_shuffled,
     )
     stated = [change for name, own in probes.items() for change in stated_changes(name, own.probes)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bench.soundness import TRIAL_S, Planted, Wander, drift_found, observations, states
+from bench.soundness import TRIAL_S, Planted, drift_found, observations
 from pinchbench.results.soundness.drift import Drift, Measure, Observation, Renamed, drift_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_a_provider_that_becomes_slow_midway_is_named_with_the_place() -> None:
 def test_the_order_of_the_trials_makes_no_difference() -> None:
     drawn = observations(np.random.default_rng(4), (2, 20, 2), memory=0.0, planted=Planted(latency=3))
 
-    assert drift_of(drawn[::-1], draws=99) == drift_of(drawn, draws=99)
+    assert drift_of(drawn[::-1], permutations=99) == drift_of(drawn, permutations=99)
 
 
 @pytest.mark.parametrize("values", [[1.0] * 60, [1.0, 2.0] * 9])
@@ -89,7 +89,7 @@ def test_the_more_series_there_are_the_more_permutations_are_made() -> None:
         for one in changed[:20]
     ]
 
-    assert [one.variant for one in drift_of([*changed, *others], draws=99).changes] == ["v"]
+    assert [one.variant for one in drift_of([*changed, *others], permutations=99).changes] == ["v"]
 
 
 def test_planted_drift_is_found_at_its_place_and_false_alarms_are_rare() -> None:
@@ -101,9 +101,3 @@ def test_simulated_trials_are_a_minute_apart() -> None:
     drawn = observations(np.random.default_rng(1), (2, 3, 1), memory=0.0, planted=Planted())
 
     assert [one.at for one in drawn] == [number * TRIAL_S for number in range(6)]
-
-
-def test_simulated_providers_wander_in_different_ways() -> None:
-    drawn = [states(np.random.default_rng(1), 200, wander=one, memory=0.4, step_s=TRIAL_S) for one in Wander]
-
-    assert len({one.tobytes() for one in drawn}) == len(Wander)

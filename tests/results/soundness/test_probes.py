@@ -11,7 +11,7 @@ from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.journal.records import ProbeEnded
 from pinchbench.results.probe_json import ProbeFacts
 from pinchbench.results.soundness.drift import Measure, drift_of
-from pinchbench.results.soundness.probes import observed, stated_changes
+from pinchbench.results.soundness.probes import points_of, stated_changes
 from pinchbench.results.soundness.soundness import soundness_of
 
 if TYPE_CHECKING:
@@ -40,13 +40,12 @@ def _probes(
     ]
 
 
-def test_probes_of_a_point_are_as_of_its_start_and_failed_ones_tell_nothing() -> None:
-    seen = observed("v", _probes(failed=4))
+def test_a_point_has_the_medians_of_its_probes_and_failed_ones_tell_nothing() -> None:
+    points = points_of("v", _probes(failed=4))
 
-    assert len(seen) == 3 * (POINTS - 1)
-    assert {one.at for one in seen[12:15]} == {BEGAN + 500}
-    assert [one.task_id for one in seen[:3]] == ["0", "1", "2"]
-    assert seen[2].values == {Measure.PROBE_LATENCY: 9.0, Measure.PROBE_TIME: 2.0, Measure.PROBE_ANSWER: 1.0}
+    assert len(points) == POINTS - 1
+    assert points[4].at == BEGAN + 500
+    assert points[0].values == {Measure.PROBE_LATENCY: 1.0, Measure.PROBE_TIME: 2.0, Measure.PROBE_ANSWER: 1.0}
 
 
 def test_probes_that_become_slow_name_the_trials_between_which_that_was(tmp_path: Path) -> None:
@@ -78,9 +77,9 @@ def test_a_fingerprint_that_changes_for_good_is_named_and_others_are_not() -> No
 
 
 def test_a_few_points_tell_nothing() -> None:
-    seen = observed("v", _probes())
+    points = points_of("v", _probes())
 
-    found = [drift_of([], probes=own) for own in (seen, seen[: 3 * 7])]
+    found = [drift_of([], probes=own) for own in (points, points[:4])]
 
     assert [(one.examined, one.unexamined, one.has_probes) for one in found] == [(3, 4, True), (0, 7, False)]
 
