@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import structs
 
 from pinchbench.model.usage import Usage
 
@@ -130,7 +132,7 @@ class UserFacts:
     @property
     def paid(self) -> Usage:
         """What counts against budgets."""
-        return replace(self.usage, cost_usd=self.usage.cost_usd if self.cost_usd is None else self.cost_usd)
+        return structs.replace(self.usage, cost_usd=self.usage.cost_usd if self.cost_usd is None else self.cost_usd)
 
 
 class Integrity(StrEnum):

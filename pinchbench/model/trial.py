@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from pinchbench.model.task import Task
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, order=True)
-class TrialKey:
-    """Which trial: the task and its repetition, counted from 1."""
+class TrialKey(msgspec.Struct, frozen=True, kw_only=True, order=True, gc=False):
+    """Which trial: the task and its repetition, counted from 1.
+
+    A struct, whose hash is computed in C: a run of tens of thousands of trials is read with millions of look-ups.
+    """
 
     task_id: str
     repetition: int

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the model calls of a transcript used. Tokens are counts, `cost_usd` is as OpenClaw priced it.
 
     OpenClaw prices a model whose price it does not know at 0; `known_cost_usd` is what to show.

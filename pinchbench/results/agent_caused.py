@@ -76,7 +76,11 @@ def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozens
     untrusted = frozenset(
         key for key, trial in attempts.items() if trial.outcomes and trial.counting.reason.ending is Ending.UNTRUSTED
     )
-    suspects = {key: trial.ended for key, trial in attempts.items() if _is_suspect(trial.ended)}
+    suspects = {
+        key: trial.ended
+        for key, trial in attempts.items()
+        if len(trial.outcomes) >= FEWEST_ATTEMPTS and _is_suspect(trial.ended)
+    }
     if not suspects:
         return untrusted
     everything = [one for trial in attempts.values() for one in trial.ended]

@@ -22,6 +22,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.altered import changed_run_json
+from pinchbench.results.collector import collector_paused
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.overview import trial_score
@@ -101,6 +102,7 @@ def _limits(facts: RunFacts) -> Limits:
         raise ResultsError(f"The limits in the settings of the run {facts.run_id} can't be read: {error}.") from error
 
 
+@collector_paused()
 def read_run(files: RunFiles) -> PastRun:
     """Read a run, even one that is still being written. Blocks, in proportion to its trials.
 

@@ -259,7 +259,8 @@ def _draw(
     count = len(deviations)
     chosen = source.integers(count, size=rows * count)
     drawn = deviations[chosen]
-    places = np.argsort(chosen, kind="stable")  # the draws of each task, one task after the other
+    # the draws of each task, one task after the other; numbers of few bits are sorted without being compared
+    places = np.argsort(chosen.astype(np.min_scalar_type(count)), kind="stable")
     ends = np.cumsum(np.bincount(chosen, minlength=count))
     for index, scores in repeated.items():
         own: NDArray[intp] = places[(ends[index - 1] if index else 0) : ends[index]]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
@@ -148,7 +147,7 @@ class _Bill:
         if usage.known_cost_usd is None and self._prices is not None:
             sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
             cost = (sent * self._prices[0] + usage.output_tokens * self._prices[1]) / 1e6
-            self._wired = replace(usage, cost_usd=cost)
+            self._wired = structs.replace(usage, cost_usd=cost)
         billed = self._told.at_least(self._wired)
         if billed.known_cost_usd is not None or not self._needs_price:
             self._uses(billed)

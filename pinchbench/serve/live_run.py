@@ -20,6 +20,7 @@ from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.report.terminal.screen import totals_parts
 from pinchbench.report.text import many
 from pinchbench.results.agent_caused import possibly_caused_by_agent
+from pinchbench.results.collector import collector_paused
 from pinchbench.results.evidence import Evidence
 from pinchbench.results.finished_run import threshold_of
 from pinchbench.results.journal.lock import is_written
@@ -48,15 +49,36 @@ NO_SCORE = Estimate(mean=None, low=None, high=None, tasks=0, trials=0)
 Json = dict[str, object]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False)
 class ListedTrial:
-    """A trial in a list: its row, and which run and task it belongs to."""
+    """A trial in a list: which run and task it belongs to, and what came of it so far, which does not change any more.
+
+    Its row is made when it is looked at: of tens of thousands of trials a page shows some hundreds.
+    """
 
     run: str
     model: str
     key: TrialKey
     category: str
-    row: TrialRow
+    pass_threshold: float
+    attempts: TrialState | None
+    grade: Grade | None
+    is_caused_by_agent: bool
+    _row: TrialRow | None = None
+
+    @property
+    def row(self) -> TrialRow:
+        """The trial's row. May be asked for from any thread."""
+        if self._row is None:
+            self._row = trial_row(
+                self.key,
+                self.attempts,
+                self.grade,
+                url=trial_url(self.run, self.key),
+                pass_threshold=self.pass_threshold,
+                is_caused_by_agent=self.is_caused_by_agent,
+            )
+        return self._row
 
 
 class LiveRun:
@@ -71,7 +93,9 @@ class LiveRun:
         self._followed = FollowedRun(files)
         self.model = safe_line(self.facts.config.get("model"))
         self._rows: dict[TrialKey, ListedTrial] = {}
-        self._changed: set[TrialKey] = set(self.facts.keys)
+        self.keys = self.facts.keys  # of the plan, which no resumption changes
+        self._changed: set[TrialKey] = set(self.keys)
+        self._all_changed = False
         self._attempts: Mapping[TrialKey, TrialState] = {}
         self._grades: Mapping[TrialKey, Grade] = {}
         self._caused: frozenset[TrialKey] = frozenset()
@@ -134,6 +158,10 @@ class LiveRun:
 
     def read(self) -> None:
         """Take what was written since the last call. Raises ResultsError if it can't be read."""
+        with collector_paused(stays=not self.version):
+            self._read()
+
+    def _read(self) -> None:
         try:
             is_running = is_written(self.files.journal)
         except OSError as error:
@@ -144,7 +172,7 @@ class LiveRun:
             self.take(event)
         if self._followed.records - before > len(events):  # some are no events, and may still be about any trial
             self.version += 1
-            self._changed.update(self.facts.keys)
+            self._all_changed = True
         if self.is_running and not is_running:
             self.take(RunEnded())
         self.is_running = is_running
@@ -161,21 +189,27 @@ class LiveRun:
             case TrialGraded(grade=grade):
                 self._changed.add(grade.key)
             case _:
-                self._changed.update(self.facts.keys)
+                self._all_changed = True
 
     def trials(self) -> list[ListedTrial]:
         """Return a row for each planned trial, in the plan's order."""
-        for key in self._changed | (self._caused ^ self.caused_by_agent):
-            task = self.facts.tasks.get(key.task_id)
+        self._derive()
+        categories = {task_id: safe_line(task.category) for task_id, task in self.facts.tasks.items()}
+        pass_threshold = self.pass_threshold
+        for key in self.keys if self._all_changed else self._changed:
             self._rows[key] = ListedTrial(
                 run=self.files.name,
                 model=self.model,
                 key=key,
-                category="" if task is None else safe_line(task.category),
-                row=trial_row(self, key, trial_url(self.files.name, key)),
+                category=categories.get(key.task_id, ""),
+                pass_threshold=pass_threshold,
+                attempts=self._attempts.get(key),
+                grade=self._grades.get(key),
+                is_caused_by_agent=key in self._caused,
             )
         self._changed.clear()
-        return [self._rows[key] for key in self.facts.keys]
+        self._all_changed = False
+        return [self._rows[key] for key in self.keys]
 
     def row(self, key: TrialKey) -> TrialRow:
         """Return the row of a planned trial."""
@@ -229,7 +263,7 @@ class LiveRun:
         self._derived = self.version
         self._attempts = {key: trial for key, trial in self.state.trials.items() if trial.outcomes}
         self._grades = self.state.grades
-        self._caused = possibly_caused_by_agent(self._attempts) & set(self.facts.keys)
+        self._caused = possibly_caused_by_agent(self._attempts).intersection(self.keys)
         self._changed |= before ^ self._caused  # how other trials ended decides it too
 
     def _foretell(self, now: float) -> Forecast | None:

@@ -162,7 +162,6 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams, *, can_control
         snapshot = run.snapshot()
         facts, score, model = run.facts, run.score_so_far, run.model
         remarks = run_remarks(run)
-    states = Counter(one.row.state for one in trials)
     return _page(
         "run.html.j2",
         name=name,
@@ -175,7 +174,6 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams, *, can_control
         events=f"{run_url(name)}/events",
         control=f"{run_url(name)}/control" if can_control else "",
         table=shown_table(trials, query.multi_items(), fields=TRIAL_FIELDS, columns=TRIAL_COLUMNS),
-        states=states,
         remarks=remarks,
     )
 
@@ -201,7 +199,7 @@ def trial_page(
     Raises NotFoundError, ResultsError.
     """
     with catalogue.follow(run_files(catalogue, name), wait_s=BUSY_S) as run:
-        keys = run.facts.keys
+        keys = run.keys
         key = _trial(run, trial)
         place = keys.index(key)
         view = trial_view(run, key, tasks, attempt=int(attempt) if attempt.isdecimal() and len(attempt) < 9 else 0)  # noqa: PLR2004
@@ -382,7 +380,7 @@ def run_files(catalogue: Catalogue, name: str) -> RunFiles:
 
 
 def _trial(run: LiveRun, name: str) -> TrialKey:
-    key = next((key for key in run.facts.keys if str(key) == name), None)
+    key = next((key for key in run.keys if str(key) == name), None)
     if key is None:
         raise NotFoundError("The run has no trial of that name.")
     return key

@@ -21,14 +21,14 @@ def run_remarks(run: LiveRun) -> tuple[str, ...]:
         return ()
     by_hand = {one.key: one.score for one in control.overridden.values() if _counts(run, one.key, one.attempt)}
     scores: dict[str, list[float]] = {}
-    for key in run.facts.keys if by_hand and run.facts.has_mean else ():
+    for key in run.keys if by_hand and run.facts.has_mean else ():
         score = by_hand.get(key, run.score(key))
         if score is not None:
             scores.setdefault(key.task_id, []).append(score)
     entry = control_entry(
         ControlState(notes=control.notes),
         without_requeued=None,
-        overridden=tuple(_overridden(run, key) for key in run.facts.keys if key in by_hand),
+        overridden=tuple(_overridden(run, key) for key in run.keys if key in by_hand),
         with_overrides=estimate(list(scores.values())) if scores else None,
     )
     return () if entry is None else tuple(entry_told(entry, run.score_so_far))

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 import anyio
+import psutil
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -107,12 +108,19 @@ def _pages(folder: Path, trials: int, rounds: int) -> Iterator[tuple[str, str]]:
     past_runs._write_evidence = lambda *_: None  # a hundred thousand files would be written for nothing
     run = PlannedRun(trials=random_trials(tasks=trials // REPETITIONS, repetitions=REPETITIONS, trouble=0.1))
     name = write_run(folder, run).name
-    with _site(folder) as port:
+    with _site(folder) as (port, process):
+        before_s = _cpu_s(process)
         yield "a run, nothing in memory", f"{_asked_s(port, f'/run/{name}'):.2f}"
+        yield "the same, CPU time of the site", f"{_cpu_s(process) - before_s:.2f}"
         yield "the run again", Spread.of([_asked_s(port, f"/run/{name}") for _ in range(rounds)]).text()
         for text in FILTERS:
             path = f"/run/{name}?sort=-score&filter={quote(text)}"
             yield text, Spread.of([_asked_s(port, path) for _ in range(rounds)]).text()
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
 
 
 def _asked_s(port: int, path: str) -> float:
@@ -129,14 +137,14 @@ def _asked_s(port: int, path: str) -> float:
 
 
 @contextmanager
-def _site(folder: Path) -> Iterator[int]:
-    """Serve a folder from a process of its own; the port."""
+def _site(folder: Path) -> Iterator[tuple[int, psutil.Process]]:
+    """Serve a folder from a process of its own; the port, and the process."""
     argv = [sys.executable, "-m", "pinchbench", "serve", "--port", "0", "--output-dir", str(folder)]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PINCHBENCH_")}
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as site:
         try:
             assert site.stdout is not None
-            yield urlsplit(site.stdout.readline().strip()).port or 0
+            yield urlsplit(site.stdout.readline().strip()).port or 0, psutil.Process(site.pid)
         finally:
             site.terminate()
 
@@ -149,7 +157,7 @@ def _run(clients: int, slots: int) -> float:
         config = replace(run_config(folder, fake_openclaw(folder), prompts), concurrency=slots)
         assert config.output_dir is not None
         config.output_dir.mkdir()
-        port = stack.enter_context(_site(config.output_dir)) if clients else 0
+        port = stack.enter_context(_site(config.output_dir))[0] if clients else 0
 
         async def watch(events: MemoryObjectReceiveStream[Event]) -> None:
             async for event in events:

@@ -122,7 +122,7 @@ def _tokens(usage: Usage) -> tuple[int, ...]:
 
 
 def _as_dict(usage: Usage) -> dict[str, float]:
-    return {name: getattr(usage, name) for name in Usage.__slots__}
+    return {name: getattr(usage, name) for name in Usage.__struct_fields__}
 
 
 def _user_texts(transcript: Path) -> list[str]:

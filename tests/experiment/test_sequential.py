@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from pinchbench.experiment.sequential import Block, Design, Sequential
 from pinchbench.results.compare.sequential_verdict import SequentialVerdict
@@ -131,7 +132,7 @@ def test_trials_are_admitted_by_repetition_and_no_more_of_a_variant_that_is_deci
     design = replace(DESIGN, variants=("base", "good", "alike"))
     sequential = Sequential(design)
     first, *_ = first_repetition(sequential)
-    later = replace(first.key, repetition=2)
+    later = structs.replace(first.key, repetition=2)
     assert sequential.admits("good", first.key) is Admission.NOW
     assert sequential.admits("good", later) is Admission.LATER
     for block in first_repetition(sequential):
@@ -140,7 +141,7 @@ def test_trials_are_admitted_by_repetition_and_no_more_of_a_variant_that_is_deci
     assert verdicts(sequential) == {"good": SequentialVerdict.BETTER, "alike": SequentialVerdict.OPEN}
     made = {block.key for block in sequential.planned if block.key.repetition == 2}
     for task in TASKS:
-        key = replace(later, task_id=task)
+        key = structs.replace(later, task_id=task)
         assert sequential.admits("good", key) is Admission.NEVER
         assert sequential.admits("base", key) is (Admission.NOW if key in made else Admission.NEVER)
 

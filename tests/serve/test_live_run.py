@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
+import re
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 from anyio import fail_after, to_thread
+from starlette.datastructures import QueryParams
 
 from fakes import fake_openclaw, run_config
-from past_runs import Made, PlannedRun, random_trials, write_run
+from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.events import TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import WireFacts
@@ -19,9 +24,13 @@ from pinchbench.report.html.rows import task_rows
 from pinchbench.report.terminal.progress import RunProgress
 from pinchbench.report.terminal.screen import totals_parts
 from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal import tail
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run import run_benchmark
-from pinchbench.serve.live_run import LiveRun
+from pinchbench.serve import live_run
+from pinchbench.serve.catalogue import Catalogue
+from pinchbench.serve.live_run import TOLD_S, LiveRun
+from pinchbench.serve.pages import run_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,6 +148,85 @@ def test_its_rows_are_the_report_s_whether_read_at_once_or_as_they_come(tmp_path
     assert growing.score_so_far == past.data.score
     assert growing.caused_by_agent == past.caused_by_agent == {TrialKey(task_id="task_gone", repetition=1)}
     assert growing.row(TrialKey(task_id="task_gone", repetition=1)).href.endswith("/trial/task_gone")
+
+
+SEALS = re.compile(rb',"seq":[0-9]+,"chain":"[0-9a-f]+"')
+LATER_FIELDS = re.compile(rb',"(?:files|wire|replay|sandbox|load|services|node)":(?:null|\[\]|"")')
+
+
+@pytest.mark.parametrize("kind", ["finished", "killed", "running", "of an older release"])
+def test_a_page_is_the_same_in_each_byte_whether_its_run_was_read_at_once_or_as_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    clock = SimpleNamespace(time=lambda: BEGAN + 86_400, monotonic=lambda: 1_000_000.0)
+    monkeypatch.setattr(live_run, "time", clock)
+    monkeypatch.setattr(tail, "time", clock)
+    gone = Made(score=None, reason=Reason.GATEWAY_LOST, retried=(Reason.GATEWAY_LOST,), note="It is gone.")
+    trials = {**random_trials(tasks=8, repetitions=3, trouble=0.4), "task_gone": (gone,)}
+    files = write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1, slots=3))
+    journal = files.journal.read_bytes()
+    if kind == "of an older release":
+        journal = LATER_FIELDS.sub(b"", SEALS.sub(b"", journal))
+    lines = journal.splitlines(keepends=True)
+    if kind in ("killed", "running"):
+        lines = [*lines[: len(lines) * 2 // 3], b'{"type":"outc']
+    pages = []
+    with ExitStack() as stack:
+        files.journal.write_bytes(b"".join(lines))
+        if kind == "running":
+            lock = stack.enter_context(files.journal.open("rb+"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        whole = LiveRun(files)
+        whole.read()
+        whole.trials()
+        growing = LiveRun(files)
+        written = b"".join(lines)
+        with files.journal.open("rb+") as file:
+            file.truncate(0)
+            for line in lines:
+                file.write(line)
+                file.flush()
+                growing.read()
+                growing.trials()
+                growing.snapshot()
+        assert files.journal.read_bytes() == written
+        for run in (whole, growing):
+            run.version, run.told_at = 0, -TOLD_S  # how often it was read is told too
+            run._told = {}
+            run._forecast_due = 0.0
+            asked = QueryParams("sort=-score&filter=score<0.9 or state=excluded or attempts>1")
+            monkeypatch.setattr(Catalogue, "follow", lambda *_, run=run, **_more: nullcontext(run))
+            pages.append(
+                [
+                    run_page(Catalogue(tmp_path), files.name, query, can_control=True).body
+                    for query in (QueryParams(), QueryParams("sort=note"), asked)
+                ]
+            )
+
+    assert pages[0] == pages[1]
+    assert whole.is_running == (kind == "running")
+    past = read_run(files)
+    report = {row.name: row for task in task_rows(past, "") for row in task.trials}
+    for row in (one.row for one in whole.trials()):
+        assert replace(row, href="") == replace(report[row.name], href="")
+    assert whole.score_so_far == past.data.score
+    assert f">{past.data.score.mean:.3f}</p>".encode() in pages[0][0]
+
+
+def test_a_row_says_what_was_known_when_it_was_listed(tmp_path: Path) -> None:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(score=0.25),)}))
+    journal = files.journal.read_bytes().splitlines(keepends=True)
+    files.journal.write_bytes(journal[0])
+    run = LiveRun(files)
+    run.read()
+    [before] = run.trials()
+    files.journal.write_bytes(b"".join(journal))
+    run.read()
+    [after] = run.trials()
+
+    assert (before.row.reason, before.row.score) == ("not run", None)
+    assert (after.row.reason, after.row.score) == ("completed", 0.25)
+    assert run.trials() == [after]  # it is made again only where something has changed
 
 
 def test_the_wire_s_figures_are_added_up_over_attempts(tmp_path: Path) -> None:

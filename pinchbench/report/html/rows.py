@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pinchbench.report.html.safe import safe_line
+from pinchbench.results.overview import trial_score
 from pinchbench.results.statistics import ROUNDING, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -21,24 +22,6 @@ if TYPE_CHECKING:
 
 POSSIBLY = ", possibly caused by the agent"
 STATES = ("failed", "ungraded", "left_out", "passed")
-
-
-class ScoredTrials(Protocol):
-    """The trials of a run with their scores, as in `PastRun`."""
-
-    @property
-    def attempts(self) -> Mapping[TrialKey, TrialState]: ...  # noqa: D102
-
-    @property
-    def grades(self) -> Mapping[TrialKey, Grade]: ...  # noqa: D102
-
-    @property
-    def caused_by_agent(self) -> frozenset[TrialKey]: ...  # noqa: D102
-
-    @property
-    def pass_threshold(self) -> float: ...  # noqa: D102
-
-    def score(self, key: TrialKey) -> float | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,7 +95,17 @@ def task_rows(run: PastRun, prefix: str) -> tuple[TaskRow, ...]:
 
 
 def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> TaskRow:
-    trials = tuple(trial_row(run, key, href(anchor_of(prefix, key))) for key in keys)
+    trials = tuple(
+        trial_row(
+            key,
+            run.attempts.get(key),
+            run.grades.get(key),
+            url=href(anchor_of(prefix, key)),
+            pass_threshold=run.pass_threshold,
+            is_caused_by_agent=key in run.caused_by_agent,
+        )
+        for key in keys
+    )
     facts = run.facts.tasks.get(task_id)
     scores = [trial.score for trial in trials if trial.score is not None]
     score = estimate([scores])
@@ -137,9 +130,19 @@ def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> 
     )
 
 
-def trial_row(run: ScoredTrials, key: TrialKey, url: str) -> TrialRow:
-    """Return the row of a trial; `url` leads to its page, if it has one."""
-    attempts = run.attempts.get(key)
+def trial_row(
+    key: TrialKey,
+    attempts: TrialState | None,
+    grade: Grade | None,
+    *,
+    url: str,
+    pass_threshold: float,
+    is_caused_by_agent: bool,
+) -> TrialRow:
+    """Return the row of a trial, with the grade that counts, as `attempts` do; `url` leads to its page, if it has one.
+
+    `is_caused_by_agent`: it has no score, which the agent may have caused.
+    """
     if attempts is None:
         return TrialRow(
             name=safe_line(key),
@@ -154,13 +157,12 @@ def trial_row(run: ScoredTrials, key: TrialKey, url: str) -> TrialRow:
             note="",
         )
     one = attempts.counting
-    grade = run.grades.get(key)
-    score = run.score(key)
+    score = trial_score(one, grade)
     return TrialRow(
         name=safe_line(key),
         href=url,
-        state=_state(run, one, score),
-        reason=_reason(one, grade, score) + (POSSIBLY if key in run.caused_by_agent else ""),
+        state=_state(one, score, pass_threshold),
+        reason=_reason(one, grade, score) + (POSSIBLY if is_caused_by_agent else ""),
         score=score,
         time_s=one.execution_time_s,
         tokens=one.usage.total_tokens,
@@ -170,12 +172,12 @@ def trial_row(run: ScoredTrials, key: TrialKey, url: str) -> TrialRow:
     )
 
 
-def _state(run: ScoredTrials, one: Outcome, score: float | None) -> str:
+def _state(one: Outcome, score: float | None, pass_threshold: float) -> str:
     if not one.reason.is_valid:
         return "left_out"
     if score is None:
         return "ungraded"
-    return "passed" if score >= run.pass_threshold - ROUNDING else "failed"
+    return "passed" if score >= pass_threshold - ROUNDING else "failed"
 
 
 def _reason(one: Outcome, grade: Grade | None, score: float | None) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.events import (
@@ -130,13 +132,6 @@ class RunProgress:
     def take(self, event: Event, now: float) -> None:
         """Apply an event that was received at `now`."""
         match event:
-            case SetUpStep():
-                self._prepare(event, now)
-            case RunBegan():
-                self._begin(event, now)
-            case RegradeBegan():
-                self.began, self.trials, self.only_grades, self.has_ended = now, event.trials, True, False
-                self.regraded.clear()
             case TrialBegan():
                 self.counted = None
                 self.ended.pop(event.key, None)  # another attempt
@@ -144,12 +139,19 @@ class RunProgress:
                 self.skipped.discard(event.key)
                 since = now - event.ago_s
                 self.slots[event.slot] = Slot(event.key, event.attempt, event.timeout_s, since, node=event.node)
-            case TrialActivity() | TrialWaits():
-                self._hear(event, now)
             case TrialEnded():
                 self._end(event)
             case TrialGraded():
                 self._grade(event.grade)
+            case TrialActivity() | TrialWaits():
+                self._hear(event, now)
+            case SetUpStep():
+                self._prepare(event, now)
+            case RunBegan():
+                self._begin(event, now)
+            case RegradeBegan():
+                self.began, self.trials, self.only_grades, self.has_ended = now, event.trials, True, False
+                self.regraded.clear()
             case SkipAsked() | PaceChanged() | BudgetChanged():
                 self._control(event)
             case RunEnded():
@@ -260,7 +262,7 @@ class RunProgress:
         self.counted = None
         which = grade.key, grade.attempt
         if grade.judge is not None:
-            self.judge_usage += replace(grade.judge.usage, cost_usd=grade.judge.cost_usd or 0.0)
+            self.judge_usage += structs.replace(grade.judge.usage, cost_usd=grade.judge.cost_usd or 0.0)
         if self.only_grades:
             self.regraded[which] = grade
         before = self.grades.get(which)

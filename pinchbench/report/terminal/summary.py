@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from rich.text import Text
 
 from pinchbench.model.ending import Ending, Reason
@@ -289,7 +289,7 @@ def _used(totals: Aggregate) -> Iterator[str]:
     """Yield the use of each limit: all attempts, users and the judge included, but only the last session's time."""
     limits, used = totals.limits, totals.usage
     if totals.user is not UNSET:
-        used += replace(totals.user.usage, cost_usd=totals.user.cost_usd or 0.0)
+        used += structs.replace(totals.user.usage, cost_usd=totals.user.cost_usd or 0.0)
     if totals.retries is not None:
         used += totals.retries.other_attempts_usage
     judge = totals.judge

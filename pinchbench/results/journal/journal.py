@@ -16,6 +16,7 @@ from anyio import EndOfStream, WouldBlock, to_thread
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.files.flock import is_local
 from pinchbench.files.folders import sync_folder
+from pinchbench.results.collector import collector_paused
 from pinchbench.results.journal.chain import Chain, first_link, seal
 from pinchbench.results.journal.lock import LockFile
 from pinchbench.results.journal.records import encode
@@ -240,6 +241,7 @@ class Journal:
         return max(0, len(self.digests) - 1)
 
 
+@collector_paused()
 def read_journal(path: Path, *, created_at: float = inf) -> Journal:
     """Read a journal, in whatever state its writer left it. Blocks.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -79,13 +78,16 @@ class JournalTail:
             whole = line.strip(b"\0")
             if not whole:
                 continue
-            with suppress(ValueError):  # torn, or written by another release
+            try:
                 record = decode(whole)
-                if type(record) in RUNNERS:
-                    self._seen.clear()
-                if hash(whole) not in self._seen:
-                    self._seen.add(hash(whole))
-                    yield record
+            except ValueError:
+                continue  # torn, or written by another release
+            if type(record) in RUNNERS:
+                self._seen.clear()
+            which = hash(whole)
+            if which not in self._seen:
+                self._seen.add(which)
+                yield record
 
 
 class FollowedRun:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.values import Message, ReplyFacts, Role, TokenLogprob, ToolCall
@@ -83,7 +85,7 @@ class ReplyBuilder:
         """Take usage as it was reported last."""
         if usage is not None:
             self.cost_usd = cost_usd if cost_usd is not None else self.cost_usd
-            self.usage = replace(usage, cost_usd=self.cost_usd or 0.0)
+            self.usage = structs.replace(usage, cost_usd=self.cost_usd or 0.0)
 
     def facts(self) -> ReplyFacts:
         """Return what came so far."""

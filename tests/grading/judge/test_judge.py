@@ -12,6 +12,7 @@ import pytest
 from anyio import create_task_group, fail_after
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from fake_judge import (
     MARK,
@@ -148,7 +149,7 @@ async def test_a_good_reply_becomes_a_grade() -> None:
         model="m1",
         prompt_version=PROMPT_VERSION,
         votes=(0.75,),
-        usage=replace(ONE_CALL, cost_usd=0.002),
+        usage=structs.replace(ONE_CALL, cost_usd=0.002),
         cost_usd=0.002,
         latency_s=made.latency_s,
         calls=1,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import WireFacts
@@ -45,7 +46,7 @@ def grade(number: int, judge: JudgeGrade | None = None) -> Grade:
 
 
 def budget(limits: BudgetLimits, *, spent: Usage = Usage()) -> Budget:
-    before = Outcome(key=key(0), reason=Reason.INTERRUPTED, digest="", usage=replace(spent, requests=1))
+    before = Outcome(key=key(0), reason=Reason.INTERRUPTED, digest="", usage=structs.replace(spent, requests=1))
     return Budget(limits, began=1000, earlier=[before])
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
@@ -96,7 +95,7 @@ def test_the_hours_of_a_session_end_all_runs_and_a_trial_that_would_pass_them_do
 
 
 def test_a_model_without_a_price_ends_all_runs_with_a_limit_in_dollars_alone() -> None:
-    used = replace(Usage(requests=1, total_tokens=10), cost_usd=0.0)
+    used = structs.replace(Usage(requests=1, total_tokens=10), cost_usd=0.0)
     assert used.known_cost_usd is None
     assert shared(BudgetLimits(max_cost=5), a=budget()).over(BEGAN, used) == UNPRICED
     assert shared(BudgetLimits(max_tokens=5), a=budget()).over(BEGAN, used) == ""
