@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.model.facts import LoadFacts, WireFacts
+    from pinchbench.model.facts import LoadFacts, UserFacts, WireFacts
     from pinchbench.results.journal.records import Record
     from pinchbench.results.paths import RunFiles
     from pinchbench.wire.exchange import Exchange
@@ -59,6 +59,7 @@ class Made:
     retried: tuple[Reason, ...] = ()  # attempts before this one
     wire: WireFacts | None = None
     load: LoadFacts | None = None
+    user: UserFacts | None = None
     exchanges: tuple[Exchange, ...] = ()  # are recorded
 
 
@@ -215,6 +216,7 @@ def _outcome(run: PlannedRun, key: TrialKey, made: Made, *, slot: int, attempt: 
         models=(run.model,),
         wire=made.wire,
         load=made.load,
+        user=made.user,
         usage=Usage(
             requests=2,
             input_tokens=made.tokens * 9 // 10,

@@ -236,7 +236,7 @@ def main() -> None:
     parser.add_argument("--probes", type=int, default=2, help="trials of a variant from one point to the next")
     options = parser.parse_args()
     asked = options.experiments
-    memories = (0.0, 0.2, 0.4)
+    memories = (0.0, 0.4, 0.8)
     cells = "  ".join(f"{'correlation ' + format(memory, 'g'):>16}" for memory in memories)
     print("drift, in % of experiments; `probes N`: after every N trials of a variant")
     print(f"{'variants x tasks x repetitions':<32} {'planted':<32} {cells}")

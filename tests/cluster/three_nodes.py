@@ -26,7 +26,7 @@ from http_server import HttpServer, Request, Response, running
 from pinchbench.results.journal.journal import read_journal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from anyio.abc import Process
     from ray.cluster_utils import Cluster
@@ -68,10 +68,11 @@ def options(folder: Path, tasks: Path) -> list[str]:
 
 
 @asynccontextmanager
-async def command(*argv: str, log: Path) -> AsyncGenerator[Process]:
+async def command(*argv: str, log: Path, env: Mapping[str, str] = os.environ) -> AsyncGenerator[Process]:
     """Run a command for the duration of the block; it ends in it."""
     with log.open("wb") as errors, log.with_suffix(".out").open("wb") as out:
-        async with await anyio.open_process([PROGRAM, *argv], stdin=None, stdout=out, stderr=errors) as process:
+        opening = anyio.open_process([PROGRAM, *argv], stdin=None, stdout=out, stderr=errors, env=env)
+        async with await opening as process:
             yield process
 
 
@@ -172,9 +173,10 @@ async def relayed(folder: Path) -> dict[str, object]:
     fake_openclaw(folder)
     tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(SLOTS)})
     head = os.environ["RAY_ADDRESS"]
+    asking = {name: value for name, value in os.environ.items() if name != "PINCHBENCH_NO_PREFLIGHT"}
     async with running(Model()) as model:
         argv = *options(folder, tasks), f"--base-url=http://127.0.0.1:{model.port}/v1", "--relay"
-        async with command("run", *argv, f"--cluster=ray://{head}", log=folder / "log") as process:
+        async with command("run", *argv, f"--cluster=ray://{head}", log=folder / "log", env=asking) as process:
             code = await process.wait()
         hosts = [request.headers["host"] for request in model.requests]
     await nothing_left(folder)

@@ -350,6 +350,7 @@ def settings_of(run: PastRun) -> dict[str, str]:
         "retries of timeouts": _retried_timeouts(config),
         "OpenClaw release": run.facts.versions.get("openclaw"),
         "judge": _judges(run.facts, run.grades.values()),
+        "user's model": _users(run.outcomes),
         "skills": _short(run.facts.additions.get("skills")),
         "workspace files": _short(run.facts.additions.get("workspace_files")),
         "OpenClaw settings": _json(config.get("openclaw_config")),
@@ -386,3 +387,10 @@ def _judges(facts: RunFacts, grades: Iterable[Grade]) -> str | None:
         return ", ".join(sorted(asked))
     is_needed = any(task.grading_type != "automated" for task in facts.tasks.values())
     return "none" if is_needed else None
+
+
+def _users(outcomes: Iterable[Outcome]) -> str | None:
+    """Name the models that played users in the attempts that count; None if no task had a simulated user."""
+    users = [outcome.user for outcome in outcomes if outcome.user is not None]
+    told = {f"{one.model} (prompt {one.prompt_version})" if one.model else "scripted" for one in users}
+    return ", ".join(sorted(told)) or None

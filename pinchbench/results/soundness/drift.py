@@ -29,10 +29,11 @@ FEWEST_POINTS = 8  # at which probes were sent: the permutations of fewer give n
 MOST_POINTS = 24  # or means of them: more hardly find more, and take slow ups and downs for changes more often
 EDGE = 10  # a tenth of the bins on either side is no place for a change: it would be one of very few trials
 
-# Of p. Trials follow each other closely: a provider's slow ups and downs make false alarms more frequent than p says,
-# and with this level they are 5 %. The points at which probes are sent lie further apart.
-LEVEL = 0.03
-PROBE_LEVEL = 0.05
+# Of p. A provider's slow ups and downs make false alarms more frequent than p says, more so between trials, which
+# follow each other closely, than between points with probes. With these levels, they are at most 5 % up to a
+# correlation of 0.8 between successive trials.
+LEVEL = 0.02
+PROBE_LEVEL = 0.025
 
 # METHOD: the self-normalised CUSUM of Shao and Zhang (Journal of the American Statistical Association, 2010) on ranks,
 # with a permutation test. A plain CUSUM assumes independent trials and takes a provider's slow ups and downs for a

@@ -11,6 +11,7 @@ import pytest
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.model.ending import Reason
+from pinchbench.model.facts import UserFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.task import GradingType
 from pinchbench.results.compare.comparison import Comparison, Conclusion, Unpaired, compare
@@ -260,6 +261,15 @@ def test_another_judge_is_named(tmp_path: Path) -> None:
     _write(tmp_path, B, {f"task_{n:02d}": (Made(score=None, ungraded=None),) for n in range(8)})
 
     assert [(one.setting, one.b) for one in _compared(tmp_path).unlike] == [("judge", "none")]
+
+
+def test_another_model_that_played_users_is_named(tmp_path: Path) -> None:
+    for run_id, model in ((A, "openai/one"), (B, "openai/two")):
+        user = UserFacts(model=model, prompt_version="1")
+        _write(tmp_path, run_id, {f"task_{n:02d}": (Made(user=user), Made(user=user)) for n in range(8)})
+
+    [unlike] = _compared(tmp_path).unlike
+    assert (unlike.setting, unlike.a, unlike.b) == ("user's model", "openai/one (prompt 1)", "openai/two (prompt 1)")
 
 
 # Several sides, and models
