@@ -30,8 +30,8 @@ MOST_POINTS = 24  # or means of them: more hardly find more, and take slow ups a
 EDGE = 10  # a tenth of the bins on either side is no place for a change: it would be one of very few trials
 
 # Of p. A provider's slow ups and downs make false alarms more frequent than p says, more so between trials, which
-# follow each other closely, than between points with probes. With these levels, they are at most 5 % up to a
-# correlation of 0.8 between successive trials.
+# follow each other closely, than between points with probes. With these levels, they are at most 5 % of
+# experiments with one variant, up to a correlation of 0.8 between successive trials.
 LEVEL = 0.02
 PROBE_LEVEL = 0.025
 
