@@ -110,6 +110,7 @@ class OpenClawAgent:
         began = anyio.current_time()
         await self.home.prepare(workspace)
         setup_s = anyio.current_time() - began
+        agent_id = self.home.agent_id  # another comes next, if this one's home can't be used again
         left: tuple[Leftover, ...] = ()
         said = UserReply()
         progress = Progress(callbacks=callbacks or ProgressCallbacks(), held_s=held_s)
@@ -168,8 +169,12 @@ class OpenClawAgent:
             progress.log.text,
         )
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
-        leftovers = (*result.leftovers, *(one.command for one in left))
-        return replace(_after(said, result), leftovers=leftovers, setup_s=setup_s)
+        return replace(
+            _after(said, result),
+            agent_id=agent_id,
+            leftovers=(*result.leftovers, *(one.command for one in left)),
+            setup_s=setup_s,
+        )
 
     async def _spec(
         self,
