@@ -30,7 +30,7 @@ def with_endpoint(config: RunConfig, url: str) -> RunConfig:
 
 
 def endpoint_of(url: str) -> tuple[str, int]:
-    """Return the host and the port of a URL. Raises ValueError for a port that is none."""
+    """Return the host and the port of a URL. Raises ValueError for a port out of range."""
     parts = urlsplit(url)
     return parts.hostname or "", parts.port or PORTS.get(parts.scheme, 80)
 

@@ -98,7 +98,7 @@ def of_judge(judge: JudgeConfig | None) -> Target | None:
 
 
 def of_user(user: UserModelConfig | None) -> Target | None:
-    """Return what to ask of the user's model; None where there is none."""
+    """Return what to ask of the user's model; None if the run has no such model, or it has no URL."""
     if user is None or user.base_url is None:
         return None
     return Target(

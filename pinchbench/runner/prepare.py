@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 SERVERS_REFUSED = "--network none excludes tasks that state `network: own` under Landlock"
 NETWORK_REFUSED = "--network none excludes tasks that state `network: true`"
+MOST_NAMED = 5  # tasks in a sentence; the others are left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -225,7 +226,7 @@ def require_user(config: RunConfig, tasks: Iterable[Task]) -> None:
         many = f"{len(lacking)} tasks have" if len(lacking) > 1 else "1 task has"
         raise ConfigError(
             f"{many} a simulated user, whom a model plays: name one with --user-model, or select other tasks with"
-            f" --suite ({', '.join(lacking[:5])}{' …' if len(lacking) > 5 else ''})."  # noqa: PLR2004 - as many as fit
+            f" --suite ({', '.join(lacking[:MOST_NAMED])}{' …' if len(lacking) > MOST_NAMED else ''})."
         )
 
 

@@ -72,7 +72,7 @@ def _task(task_id: str) -> TaskFile:
 
 
 @older_release_is_long
-async def test_the_sessions_of_an_agent_share_one_service_that_other_trials_cannot_reach(
+async def test_the_sessions_of_an_agent_share_one_service_apart_from_that_of_another_trial(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path
 ) -> None:
     before = home.snapshot()
