@@ -21,6 +21,12 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return play_alone(PLAYER, tmp_path_factory.mktemp("ray"), PINCHBENCH_SANDBOX="none")
 
 
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What was seen of a head without a token, and of one that has one."""
+    return play_alone(PLAYER.with_name("with_token.py"), tmp_path_factory.mktemp("tokens"), PINCHBENCH_SANDBOX="none")
+
+
 real = pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces of its own: {why_not()}")
 
 
@@ -98,3 +104,32 @@ def test_a_run_outlives_a_lost_node_a_new_one_and_its_runner(seen: Any) -> None:
     assert " has joined: slots: 2." in run["log"]
     assert run["code"] == seen["plain"]["cluster"]["code"]
     assert run["out"].count("\n") <= 1, "Ray prints what becomes of nodes where a script looks for the result"
+
+
+@pytest.mark.chaos
+@real
+def test_a_cluster_that_obeys_everybody_is_warned_of_and_used(tokens: Any) -> None:
+    assert "Ray runs without a token" in tokens["open"]["log"]
+    assert [one["level"] for one in tokens["doctor-open"]] == ["warning"]
+    assert "Ray runs without a token" in tokens["doctor-open"][0]["said"]
+    assert tokens["open"]["attempts"] == ["completed"] * 2, tokens["open"]["log"]
+
+
+@pytest.mark.chaos
+@real
+def test_a_cluster_with_a_token_is_used_by_those_who_have_it(tokens: Any) -> None:
+    assert "Ray runs without a token" not in tokens["right"]["log"]
+    assert tokens["doctor-closed"] == []
+    assert tokens["right"]["trials"] == tokens["open"]["trials"]
+    assert tokens["told"] == [], "the token is in no log and in no result"
+
+
+@pytest.mark.chaos
+@real
+@pytest.mark.parametrize("token", ["wrong", "none"])
+def test_those_who_do_not_have_the_token_are_told_what_to_do(tokens: Any, token: str) -> None:
+    run = tokens[token]
+    assert run["code"] == 4
+    assert "It has to be part of one, by `ray start`, with the same token (`ray get-auth-token`)." in run["log"]
+    assert "Traceback" not in run["log"]
+    assert "trials" not in run, "nothing has begun"

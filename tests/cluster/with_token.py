@@ -1,0 +1,110 @@
+"""Plays runs on a real Ray head that has a token, and on one that has none; started in namespaces of its own.
+
+`with_token.py FOLDER` writes what was seen to `seen.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import create_task_group, fail_after, to_thread
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from cluster.three_nodes import command, nothing_left, options, result
+from fakes import fake_openclaw, make_suite
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+RAY = str(Path(sys.executable).with_name("ray"))
+LIMIT_S = 300.0
+HEAD = (
+    "start",
+    "--head",
+    "--node-ip-address=127.0.0.1",
+    "--num-cpus=2",
+    f"--memory={2 * 1024**3}",
+    "--object-store-memory=80000000",
+    "--include-dashboard=false",
+    "--block",
+)
+
+
+@asynccontextmanager
+async def head(port: int, log: Path, env: Mapping[str, str]) -> AsyncGenerator[str]:
+    """A head of its own for the duration of the block; its address."""
+    address = f"127.0.0.1:{port}"
+    with log.open("wb") as out:
+        opening = anyio.open_process([RAY, *HEAD, f"--port={port}"], stdin=None, stdout=out, stderr=out, env=env)
+        async with await opening as process:
+            with fail_after(LIMIT_S):
+                while "Ray runtime started" not in (said := await to_thread.run_sync(log.read_text)):
+                    assert process.returncode is None, said
+            yield address
+            process.terminate()  # it ends those that it has started
+
+
+async def run(folder: Path, address: str, env: Mapping[str, str]) -> dict[str, object]:
+    """Run two trials on the node of a head; what the command says, and the result if there is one."""
+    fake_openclaw(folder)
+    tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(2)})
+    argv = "run", *options(folder, tasks), f"--cluster=ray://{address}"
+    async with command(*argv, log=folder / "log", env=env) as process:
+        code = await process.wait()
+    await nothing_left(folder)
+    log = (folder / "log").read_text("utf-8")
+    return {"code": code, "log": log, **(result(folder) if list((folder / "results").glob("*.json")) else {})}
+
+
+async def doctor(folder: Path, address: str, env: Mapping[str, str]) -> object:
+    """Examine the node of a head; what is found of the cluster as a whole."""
+    program = fake_openclaw(folder)
+    argv = "doctor", f"--cluster=ray://{address}", "--offline", "--json", f"--openclaw={program}"
+    async with command(*argv, log=folder / "log", env=env) as process:
+        await process.wait()
+    found = json.loads((folder / "log.out").read_text("utf-8"))["findings"]
+    return [one for one in found if one["subject"] == "cluster"]
+
+
+async def play(folder: Path) -> dict[str, object]:
+    """Play everything."""
+    env = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_MODE"}
+    seen: dict[str, object] = {}
+    async with head(6379, folder / "head-open.log", env) as address:
+        seen["open"] = await run(folder / "open", address, env)
+        seen["doctor-open"] = await doctor(folder / "doctor-open", address, env)
+    token = folder / "home" / ".ray" / "auth_token"
+    await anyio.run_process([RAY, "get-auth-token", "--generate"], env=env)
+    async with head(6380, folder / "head-closed.log", env) as address:
+        seen["right"] = await run(folder / "right", address, env)
+        seen["doctor-closed"] = await doctor(folder / "doctor-closed", address, env)
+
+        async def refused(name: str, more: Mapping[str, str]) -> None:
+            seen[name] = await run(folder / name, address, {**env, **more})
+
+        async with create_task_group() as group:  # Ray asks for 20 s before it gives up
+            group.start_soon(refused, "wrong", {"RAY_AUTH_TOKEN": "0" * 64})
+            group.start_soon(refused, "none", {"HOME": str(folder / "none")})
+    secret = token.read_bytes().strip()
+    written = (path for root in (folder, Path(os.environ["RAY_TMPDIR"])) for path in root.rglob("*"))
+    seen["told"] = [str(path) for path in written if path.is_file() and path != token and secret in path.read_bytes()]
+    return seen
+
+
+def main() -> None:
+    """Play everything below the folder, and write down what was seen."""
+    folder = Path(sys.argv[1])
+    seen = anyio.run(play, folder)
+    (folder / "seen.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
+    os._exit(0)  # the namespace ends with this process, and both heads with it
+
+
+if __name__ == "__main__":
+    main()
