@@ -81,8 +81,8 @@ SECTIONS = {
         help="Trials at once; about 1 GB of memory each, or 0.3 GB in a gateway that takes 1 to 2 GB.")  # fmt: skip
 @CLUSTER
 @RELAY
-@option("--runs", type=click.IntRange(1, defaults.MAX_RUNS), default=1, show_default=True,
-        help="Repetitions of each task.")  # fmt: skip
+@option("--runs", type=click.IntRange(1, defaults.MAX_RUNS),
+        help="Repetitions of each task (default: 1, or what the task states).")  # fmt: skip
 @UNTIL
 @option("--timeout-multiplier", type=click.FloatRange(0, defaults.MAX_TIMEOUT_MULTIPLIER, min_open=True), default=1.0,
         show_default=True, help="Scales every task's time limit.")  # fmt: skip

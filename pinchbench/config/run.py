@@ -59,7 +59,7 @@ class RunConfig:
         upload_notes: whether what graders wrote may go there too, not numbers alone.
         timeout_multiplier: scales every task's limit; above 0, at most 100.
         concurrency: slots, 1 to 64.
-        runs: repetitions of each task, 1 to 1000.
+        runs: repetitions of each task, 1 to 1000; None for as many as each task states.
         thinking: OpenClaw's thinking level, None for its default.
         base_url: an OpenAI-compatible endpoint for the model's provider, None for the provider OpenClaw knows.
         api_key_env: the name (never the value) of the environment variable that holds the endpoint's key.
@@ -125,7 +125,7 @@ class RunConfig:
     upload_notes: bool = False
     timeout_multiplier: float = 1.0
     concurrency: int = 1
-    runs: int = 1
+    runs: int | None = None
     thinking: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
@@ -175,7 +175,8 @@ class RunConfig:
         if self.model.startswith("demo/") and self.model not in DEMO_MODELS:
             raise ConfigError(f"--model {self.model}: the built-in models are {' and '.join(DEMO_MODELS)}.")
         check_range("--concurrency", self.concurrency, 1, MAX_CONCURRENCY)
-        check_range("--runs", self.runs, 1, MAX_RUNS)
+        if self.runs is not None:
+            check_range("--runs", self.runs, 1, MAX_RUNS)
         if not math.isfinite(self.timeout_multiplier) or not 0 < self.timeout_multiplier <= MAX_TIMEOUT_MULTIPLIER:
             raise ConfigError(
                 f"--timeout-multiplier {self.timeout_multiplier} is out of range; it is above 0"

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from signal import Signals
 
     from pinchbench.experiment.spec import Experiment
+    from pinchbench.model.trial import TrialKey
     from pinchbench.results.compare.sequential_verdict import SequentialComparison
     from pinchbench.results.finished_run import Result
     from pinchbench.runner.observer import Observer
@@ -99,8 +100,7 @@ async def run_experiment(
         PinchBenchError: The suite or the output folder can not be used, or no variant could begin.
     """
     experiment, prepared = await to_thread.run_sync(prepare_all, experiment)
-    tasks = dict.fromkeys(trial.key.task_id for trial in prepared[experiment.variants[0].name].trials)
-    files, record = _record(experiment, tuple(tasks))
+    files, record = _record(experiment, [one.key for one in prepared[experiment.variants[0].name].trials])
     await to_thread.run_sync(_create, files, record)
     begin = {name: partial(run_prepared, one) for name, one in prepared.items()}
     coordinator = None if record.design is None else BlockCoordinator(record.design, {})
@@ -181,13 +181,19 @@ def prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]
         raise ConfigError(
             "An experiment compares by one score, and several suites have one each. Make an experiment for each suite."
         )
-    shared = partial(replace, suite=found.suite, tasks_dir=found.tasks_dir, suite_format=found.suite_format)
+    if experiment.until is not None and found.runs is None:
+        # each of its repetitions estimates the mean over all tasks, and so has them all
+        again = prepare(replace(found, runs=_repetitions([trial.key for trial in first.trials])))
+        first, found = replace(again, short_form=first.short_form), again.config
+    shared = partial(
+        replace, suite=found.suite, tasks_dir=found.tasks_dir, suite_format=found.suite_format, runs=found.runs
+    )
     prepared = {baseline.name: first, **{one.name: prepare(shared(one.config)) for one in others}}
     variants = tuple(replace(one, config=prepared[one.name].config) for one in experiment.variants)
     return replace(experiment, variants=variants), prepared
 
 
-def _record(experiment: Experiment, tasks: tuple[str, ...]) -> tuple[ExperimentFiles, RecordedExperiment]:
+def _record(experiment: Experiment, plan: Sequence[TrialKey]) -> tuple[ExperimentFiles, RecordedExperiment]:
     now = datetime.now(UTC)
     tokens = set[str]()
     while len(tokens) <= len(experiment.variants):  # ids of one second that differ
@@ -212,9 +218,18 @@ def _record(experiment: Experiment, tasks: tuple[str, ...]) -> tuple[ExperimentF
         ),
         sequential=None
         if experiment.until is None
-        else RecordedSequential(tasks=tasks, runs=config.runs, margin=experiment.until.margin),
+        else RecordedSequential(
+            tasks=tuple(dict.fromkeys(key.task_id for key in plan)),
+            runs=_repetitions(plan),
+            margin=experiment.until.margin,
+        ),
     )
     return ExperimentFiles(output_dir=config.output_dir, name=f"{experiment.name}_{own}"), record
+
+
+def _repetitions(plan: Sequence[TrialKey]) -> int:
+    """Return how many repetitions the task has that is repeated most."""
+    return max((key.repetition for key in plan), default=1)
 
 
 def _create(files: ExperimentFiles, record: RecordedExperiment) -> None:

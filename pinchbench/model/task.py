@@ -122,7 +122,8 @@ class Task:
     which agent and check find the workspace too, and `shown` are further files that they see; both take namespaces.
     `check_files` are put into the check's copy of the workspace, so that the agent never sees them. `env` is what the
     environment of agent and check has beside what every trial's has. `services` run beside the agent, which takes
-    namespaces too. `simulated_user` answers the agent after the turns.
+    namespaces too. `simulated_user` answers the agent after the turns. `runs` is how many trials it has, unless the run
+    says otherwise.
     """
 
     task_id: str
@@ -155,6 +156,7 @@ class Task:
     env: Mapping[str, str] = field(default_factory=dict)
     services: tuple[Service, ...] = ()
     simulated_user: SimulatedUser | None = None
+    runs: int = 1
 
     @property
     def needs_own_root(self) -> bool:

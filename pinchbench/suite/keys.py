@@ -31,6 +31,7 @@ class KeyScope(Enum):
         "network",
         "services",
         "user_messages",
+        "runs",
     )
     WEIGHTS = ("automated", "llm_judge")
     FILE = ("source", "dest", "path", "content")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import MAX_RUNS
 from pinchbench.model.task import GradingType, SimulatedUser, Task, Tier, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
 from pinchbench.suite.dialect import PINCHBENCH
@@ -161,6 +162,7 @@ class _TaskReader:
             own_servers=network == OWN_SERVERS,
             services=services,
             simulated_user=self._simulated_user(),
+            runs=self._whole_number("runs", default=1, most=MAX_RUNS),
             frontmatter={key: node.value for key, node in self._fields.items()},
             path=self._path,
             rule=self._dialect.rule,
@@ -250,6 +252,17 @@ class _TaskReader:
             return None
         return number if math.isfinite(number) else None
 
+    def _whole_number(self, key: str, *, default: int, most: int) -> int:
+        """Return a number from 1 to `most`; the default for a missing one."""
+        node = self._field(key)
+        if node is None:
+            return default
+        number = self._number(node)
+        if number is None or number != int(number) or not 1 <= number <= most:
+            self._problem_at(node, f"`{key}` must be a whole number from 1 to {most}")
+            return default
+        return int(number)
+
     def _timeout(self) -> float:
         node = self._field("timeout_seconds")
         if node is None:
@@ -332,10 +345,7 @@ class _TaskReader:
 
     def _simulated_user(self) -> SimulatedUser | None:
         section, node = self._document.sections.get("simulated user"), self._field("user_messages")
-        number = DEFAULT_USER_MESSAGES if node is None else self._number(node)
-        if number is None or number != int(number) or not 1 <= number <= MAX_USER_MESSAGES:
-            self._problem_at(node, f"`user_messages` must be a whole number from 1 to {MAX_USER_MESSAGES}")
-            number = DEFAULT_USER_MESSAGES
+        most = self._whole_number("user_messages", default=DEFAULT_USER_MESSAGES, most=MAX_USER_MESSAGES)
         if section is None:
             if node is not None:
                 self._problem_at(node, f"`user_messages` needs a section `## Simulated User`{self._swallowed()}")
@@ -344,7 +354,7 @@ class _TaskReader:
             self._problem(section.line, "`## Simulated User` has no text: say who the user is, and what they know")
         if (sessions := self._field("sessions")) is not None:
             self._problem_at(sessions, "a task with a simulated user begins with its prompt: it can't have `sessions`")
-        return SimulatedUser(script=section.text, most_messages=int(number))
+        return SimulatedUser(script=section.text, most_messages=most)
 
     def _turn(self, item: YamlNode) -> Turn | None:
         fields = item.fields

@@ -365,6 +365,24 @@ def test_a_dry_run_tells_how_many_probes_are_sent_and_what_earlier_ones_took_and
     assert (told["probes"], told["expected_probes_s"], told["expected_probes_cost_usd"]) == (6, 12.0, 0.06)
 
 
+def test_the_plan_and_the_list_of_tasks_tell_how_often_a_task_is_run(tmp_path: Path) -> None:
+    make_suite(tmp_path, {"task_a": "Hi"}, timeout_s=30)
+    where = ("--tasks-dir", str(make_suite(tmp_path, {"task_b": "Hi"}, timeout_s=30, head="runs: 3")))
+
+    plan = _pinchbench("--model", "a/b", "--dry-run", *where, cwd=tmp_path)
+    once = _pinchbench("--model", "a/b", "--dry-run", "--runs", "1", *where, cwd=tmp_path)
+    listed = _pinchbench("tasks", "list", *where, cwd=tmp_path)
+    as_json = _pinchbench("tasks", "list", "--json", *where, cwd=tmp_path)
+    shown = _pinchbench("tasks", "show", "task_b", *where, cwd=tmp_path)
+
+    assert re.findall(r"task_\S+", plan.stdout) == ["task_a", "task_b", "task_b@2", "task_b@3"]
+    assert "4 trials on 1 slot; the agents take at most 2 min 00 s" in plan.stdout
+    assert re.findall(r"task_\S+", once.stdout) == ["task_a", "task_b"]
+    assert [line.endswith("(3 runs)") for line in listed.stdout.splitlines()] == [False, True]
+    assert [row["runs"] for row in json.loads(as_json.stdout)] == [1, 3]
+    assert "is run 3 times, unless --runs says otherwise" in shown.stdout
+
+
 def test_a_seed_shuffles_what_takes_equally_long_the_same_way_each_time(tmp_path: Path) -> None:
     where = ("--tasks-dir", str(make_suite(tmp_path, {f"task_{number}": "Hi" for number in range(9)})))
     plan = [_pinchbench("--model", "a/b", "--dry-run", *where, *seed, cwd=tmp_path).stdout

@@ -19,7 +19,7 @@ URL = "http://127.0.0.1:8000/v1"
 
 def test_the_defaults_are_those_of_the_documentation() -> None:
     config = RunConfig(model=MODEL)
-    assert (config.suite, config.concurrency, config.runs, config.timeout_multiplier) == ("all", 1, 1, 1.0)
+    assert (config.suite, config.concurrency, config.runs, config.timeout_multiplier) == ("all", 1, None, 1.0)
     assert (config.run_root, config.output_dir, config.isolation) == (
         DEFAULT_RUN_ROOT,
         Path.cwd() / "results",

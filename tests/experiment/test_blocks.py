@@ -12,7 +12,7 @@ from fakes import SCORED_BY_MODEL, fake_openclaw, open_gate, run_config, until, 
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.blocks import BlockCoordinator, is_settled, score
 from pinchbench.experiment.record import read_record
-from pinchbench.experiment.run import DECIDED, resume_experiment, run_experiment
+from pinchbench.experiment.run import DECIDED, prepare_all, resume_experiment, run_experiment
 from pinchbench.experiment.sequential import Design
 from pinchbench.experiment.spec import Experiment, UntilDecided, Variant
 from pinchbench.model.ending import Reason, Stop
@@ -304,6 +304,16 @@ async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_lose
     last = read_journal(result.files.run(result.record.variants[1]).journal).records[-1]
     assert isinstance(last, RunFinished)
     assert last.stop is Stop.DECIDED
+
+
+def test_all_tasks_may_be_made_as_often_as_the_one_that_states_most(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad"))
+    path = tmp_path / "tasks" / "task_1.md"
+    path.write_text(path.read_text("utf-8").replace("id: task_1", "id: task_1\nruns: 3"), encoding="utf-8")
+    variants = tuple(replace(one, config=replace(one.config, runs=None)) for one in experiment.variants)
+    found, prepared = prepare_all(replace(experiment, variants=variants))
+    assert [one.config.runs for one in found.variants] == [3, 3]
+    assert [len(one.trials) for one in prepared.values()] == [4 * 3, 4 * 3]
 
 
 @pytest.mark.anyio

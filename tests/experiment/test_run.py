@@ -14,7 +14,7 @@ import pytest
 from anyio import create_task_group, fail_after, to_thread
 from msgspec import UNSET
 
-from fakes import NEW_RELEASE, OLD_RELEASE, TURN_LIMIT_S, fake_openclaw, open_gate, run_config
+from fakes import NEW_RELEASE, OLD_RELEASE, TURN_LIMIT_S, fake_openclaw, make_suite, open_gate, run_config
 from http_server import running
 from pinchbench.errors import ResultsError
 from pinchbench.events import PaceChanged, TrialBegan
@@ -102,6 +102,17 @@ async def test_each_variant_is_a_whole_run_and_the_record_links_them(tmp_path: P
     assert find_experiment(record.experiment_id, result.files.output_dir) == result.files
     assert find_experiment(str(result.files.folder), Path("elsewhere")) == result.files
     assert find_experiment("another", result.files.output_dir) is None
+
+
+async def test_every_variant_makes_as_many_trials_of_a_task_as_it_states(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path)
+    make_suite(tmp_path, {"task_b": TASKS["task_b"]}, timeout_s=TURN_LIMIT_S, head="runs: 3")
+    variants = tuple(replace(one, config=replace(one.config, runs=None)) for one in experiment.variants)
+    with fail_after(RUN_LIMIT_S):
+        result = await run_experiment(replace(experiment, variants=variants))
+    for variant in result.record.variants:
+        made = sorted(str(outcome.key) for outcome in read_run(result.files.run(variant)).outcomes)
+        assert made == ["task_a", "task_b", "task_b@2", "task_b@3", "task_c"]
 
 
 async def test_the_trials_of_a_task_run_one_after_the_other_in_all_variants(tmp_path: Path) -> None:

@@ -196,6 +196,24 @@ def test_a_task_has_the_mean_and_spread_of_its_scored_trials_and_says_what_they_
     assert data["score"] == msgspec.to_builtins(estimate([[1.0, 0.5]]))
 
 
+@given(
+    by_task=st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=6), min_size=1, max_size=5),
+    more=st.integers(1, 4),
+)
+@settings(deadline=None)
+def test_a_task_with_more_trials_weighs_no_more_than_the_others(by_task: list[list[float]], more: int) -> None:
+    def score(scores: list[list[float]]) -> float:
+        plan = [key for task, own in enumerate(scores) for key in keys(f"task_{task}", runs=len(own))]
+        grades = [grade(key, one) for key, one in zip(plan, (one for own in scores for one in own), strict=True)]
+        data = build([outcome(key) for key in plan], plan, grades, {key.task_id: "all" for key in plan})
+        assert data["categories"]["all"]["score"]["mean"] == data["score"]["mean"]
+        return float(data["score"]["mean"])
+
+    expected = math.fsum(math.fsum(own) / len(own) for own in by_task) / len(by_task)
+    assert score(by_task) == pytest.approx(expected)
+    assert score([by_task[0] * (1 + more), *by_task[1:]]) == pytest.approx(expected), "the same scores, several times"
+
+
 def test_a_trials_own_grade_stands_beside_its_outcome() -> None:
     plan = keys("task_a", runs=2)
     given_grade = grade(plan[0], 0.5, judge=JudgeGrade(score=0.5, votes=(0.5,)), graded_at=7.0)

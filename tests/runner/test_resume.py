@@ -84,6 +84,27 @@ def started(config: RunConfig) -> list[str]:
     return [session.rpartition("_")[0] for session in sessions]
 
 
+async def test_a_run_whose_tasks_have_different_numbers_of_trials_goes_on_with_those_that_are_missing(
+    tmp_path: Path,
+) -> None:
+    def unequal(folder: Path) -> RunConfig:
+        config = a_run(folder)
+        make_suite(folder, {"task_b": TASKS["task_b"]}, head="runs: 3")
+        return config
+
+    config = unequal(tmp_path / "other")
+    with fail_after(RUN_LIMIT_S):
+        whole = await run_benchmark(unequal(tmp_path / "one"))
+        await run_benchmark(config)
+    die_after(config, is_end_of("task_c"))
+    with fail_after(RUN_LIMIT_S):
+        result = await resume(again(config))
+    assert result.complete
+    assert told(result) == told(whole)
+    assert [len(task["runs"]) for task in json.loads(result.path.read_text("utf-8"))["tasks"]] == [1, 3, 1]
+    assert started(config)[5:] == ["task_b", "task_b"]
+
+
 def told(result: Result) -> object:
     return timeless(json.loads(result.path.read_text("utf-8")))
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from anyio import fail_after
 
-from fakes import calls, fake_openclaw, open_gate, run_config
+from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason, Status
@@ -228,6 +228,23 @@ def test_a_plan_repeats_the_whole_suite(tmp_path: Path) -> None:
     trials = prepare(config).trials
     assert [str(trial.key) for trial in trials] == ["task_a", "task_b", "task_a@2", "task_b@2"]
     assert {trial.timeout_s for trial in trials} == {60}
+
+
+@pytest.mark.parametrize(
+    ("asked", "planned"),
+    [
+        (None, ["task_a", "task_b", "task_c", "task_a@2", "task_b@2", "task_b@3"]),
+        (1, ["task_a", "task_b", "task_c"]),
+        (2, ["task_a", "task_b", "task_c", "task_a@2", "task_b@2", "task_c@2"]),
+    ],
+)
+def test_a_task_has_as_many_trials_as_it_states_unless_the_run_says_how_many(
+    tmp_path: Path, asked: int | None, planned: list[str]
+) -> None:
+    config = run_config(tmp_path, tmp_path, {"task_c": "c"})
+    make_suite(tmp_path, {"task_b": "b"}, head="runs: 3")
+    make_suite(tmp_path, {"task_a": "a"}, head="runs: 2")
+    assert [str(trial.key) for trial in prepare(replace(config, runs=asked)).trials] == planned
 
 
 async def test_what_is_expected_to_take_longest_is_started_first_and_the_result_stays_in_the_plans_order(

@@ -706,6 +706,18 @@ def test_a_path_that_is_accepted_stays_inside(place: str) -> None:
     assert relative_path(accepted) == accepted
 
 
+def test_a_task_may_state_how_often_it_is_run() -> None:
+    assert parse(text("id: task_x\nruns: 5")).runs == 5
+    assert parse(text("id: task_x\nruns: '1000'")).runs == 1000
+    assert parse(text("id: task_x\nruns:")).runs == parse(text()).runs == 1
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "1001", "2.5", "true", "often", "[3]"])
+def test_a_number_of_runs_that_can_not_be_made_is_a_problem(said: str) -> None:
+    [(line, reason)] = problems(text(f"id: task_x\nruns: {said}"))
+    assert (line, reason) == (3, "`runs` must be a whole number from 1 to 1000")
+
+
 USER = "\n## Simulated User\n\nYou are Ada.\n"
 
 

@@ -65,6 +65,7 @@ def _print_list(suite: Suite, chosen: Sequence[Task], *, as_json: bool) -> None:
                 "format": suite.part_of(task.task_id).format.value,
                 "prerequisites": list(task.prerequisites),
                 "network": task.network,
+                "runs": task.runs,
                 "missing": [one.text for one in lacking[task.task_id].missing],
             }
             for task in chosen
@@ -78,6 +79,7 @@ def _print_list(suite: Suite, chosen: Sequence[Task], *, as_json: bool) -> None:
         print_result(
             f"{task_id:<{id_width}}  {category:<{category_width}}  {task.grading_type.value:<9}"
             f"  {task.timeout_s:>4.0f} s  {plain(task.name)}"
+            + (f"  ({task.runs} runs)" if task.runs > 1 else "")
             + ("  (has the network)" if task.network else "")
             + (f"  ({plain(lacking[task_id].sentence)})" if lacking[task_id].missing else "")
         )
@@ -92,6 +94,8 @@ def show_task(*, task_id: str, tasks_dir: Path | None, suite_format: SuiteFormat
     print_result(f"{plain(task.category)}, {task.grading_type.value}, {task.timeout_s:g} s")
     if loaded.suite.format is not SuiteFormat.PINCHBENCH:
         print_result(f"format {loaded.suite.format}; score: {task.rule.text}")
+    if task.runs > 1:
+        print_result(f"is run {task.runs} times, unless --runs says otherwise")
     if task.network:
         print_result("has the network: its trials can connect to everything, unless --network none excludes it")
     for one, state in _prerequisites(task):

@@ -285,9 +285,14 @@ def _date(at: float) -> str:
 
 
 def _passed_always(run: PastRun) -> tuple[str, float] | None:
-    """Return the largest k with a known pass^k (all of k trials of a task pass), and its value."""
-    rates = run.data.passing.k.items()
-    known = [(k, rate.pass_hat_k) for k, rate in rates if k != "1" and rate.pass_hat_k is not None]
+    """Return the largest k with a pass^k (all of k trials of a task pass) of every task with a score, and its value."""
+    rates = run.data.passing.k
+    tasks = rates["1"].tasks if "1" in rates else 0
+    known = [
+        (k, rate.pass_hat_k)
+        for k, rate in rates.items()
+        if k != "1" and rate.tasks == tasks and rate.pass_hat_k is not None
+    ]
     return known[-1] if known else None
 
 

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Task
 
 
-def plan_trials(tasks: Sequence[Task], *, runs: int, timeout_multiplier: float) -> tuple[Trial, ...]:
+def plan_trials(tasks: Sequence[Task], *, runs: int | None, timeout_multiplier: float) -> tuple[Trial, ...]:
     """Every task once, then every task again, `runs` times, the sanity task first: the order of the result.
 
-    In which order they are started is for `order`.
+    Without `runs`, each task is repeated as often as it states. In which order they are started is for `start_order`.
     """
     tasks = sorted(tasks, key=lambda task: task.task_id not in SANITY_TASKS)  # stable: the others stay in order
+    often = {task.task_id: task.runs if runs is None else runs for task in tasks}
     return tuple(
         trial_of(TrialKey(task_id=task.task_id, repetition=repetition), task, timeout_multiplier=timeout_multiplier)
-        for repetition in range(1, runs + 1)
+        for repetition in range(1, max(often.values(), default=0) + 1)
         for task in tasks
+        if repetition <= often[task.task_id]
     )
 
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from pinchbench.model.trial import Attempt, TrialKey
 
-# How many times the longest trial has to fit into what the last repetition leaves to each slot: with less, the last
-# repetition of a task that takes long sticks out at the end (simulated: tests/bench/start_order.py).
+# How many times the longest trial of a repetition has to fit into what it and those after it leave to each slot: with
+# less, the last repetition of a task that takes long sticks out at the end (simulated: tests/bench/start_order.py).
 ROOM = 1.5
 
 
@@ -54,9 +54,15 @@ def _end_even(length_s: Mapping[TrialKey, float], *, slots: int) -> bool:
     """Whether the slots end at about the same time although each repetition begins with its longest trial."""
     if slots <= 1:
         return True
-    last = max((key.repetition for key in length_s), default=1)
-    work_s = sum(expected for key, expected in length_s.items() if key.repetition == last)
-    return ROOM * max(length_s.values(), default=0.0) <= work_s / slots
+    lengths_s: dict[int, list[float]] = {}
+    for key, expected in length_s.items():
+        lengths_s.setdefault(key.repetition, []).append(expected)
+    left_s = 0.0
+    for repetition in sorted(lengths_s, reverse=True):
+        left_s += sum(lengths_s[repetition])
+        if ROOM * max(lengths_s[repetition]) > left_s / slots:
+            return False
+    return True
 
 
 def _lot(seed: int, task_id: str) -> bytes:

@@ -130,6 +130,23 @@ def test_repetitions_mix_where_the_longest_trial_would_be_the_end_of_the_run() -
     assert started(limits_s, runs=2, slots=1)[:3] == ["task_b", "task_a", "task_c"], "one slot has no such end"
 
 
+def unequal(often: Mapping[str, int], limits_s: Mapping[str, float], *, slots: int) -> list[str]:
+    """Return the start order of tasks that have different numbers of trials."""
+    given = [one for task, runs in often.items() for one in attempts({task: limits_s[task]}, runs=runs)]
+    return [str(one.key) for one in start_order(given, expected_s={}, slots=slots)]
+
+
+def test_with_different_numbers_of_trials_each_repetition_has_to_end_evenly() -> None:
+    limits_s = {"task_a": 20, "task_b": 30, "task_c": 20, "task_d": 30, "task_long": 100}
+    often = {"task_a": 3, "task_b": 3, "task_c": 3, "task_d": 3, "task_long": 1}
+    whole = ["task_long", "task_b", "task_d", "task_a", "task_c"]
+    for number in (2, 3):
+        whole += [f"{task}@{number}" for task in ("task_b", "task_d", "task_a", "task_c")]
+    assert unequal(often, limits_s, slots=2) == whole, "the long one is over before the others are"
+    mixed = unequal({**often, "task_long": 4}, limits_s, slots=2)
+    assert mixed[:4] == ["task_long", "task_long@2", "task_long@3", "task_long@4"]
+
+
 def test_equals_stay_in_the_plans_order_unless_a_seed_shuffles_them_the_same_way_each_time() -> None:
     limits_s = {**{f"task_{number}": 60.0 for number in range(20)}, "task_long": 90.0}
     plain = started(limits_s)
