@@ -139,8 +139,8 @@ FACTS: Mapping[SuiteFormat, tuple[Fact, ...]] = MappingProxyType(
             Fact(name=REFUSED, known=300, found=lambda loaded: len(loaded.problems)),
         ),
         SuiteFormat.CLAWBENCH_CORE: (
-            Fact(name=TASKS, known=15, found=lambda loaded: len(loaded.suite.tasks)),
-            Fact(name=REFUSED, known=4, found=lambda loaded: len(_paths(loaded) - _read_paths(loaded))),
+            Fact(name=TASKS, known=17, found=lambda loaded: len(loaded.suite.tasks)),
+            Fact(name=REFUSED, known=2, found=lambda loaded: len(_paths(loaded) - _read_paths(loaded))),
             Fact(
                 name="tiers",
                 known={"tier1": 2, "tier2": 6, "tier3": 5, "tier4": 5, "tier5": 1},

@@ -174,7 +174,9 @@ WILD = """
         made = said.exists() and said.read_text() == (work / "gt" / "answer.txt").read_text()
         given = (work / "notes" / "given.txt").exists() and (work / "tmp" / "draft.txt").exists()
         skill = Path("/root/skills/minutes/SKILL.md").exists()
-        return {"given": float(given), "skill": float(skill), "overall_score": 0.75 * made}
+        chat = Path("/root/.openclaw/agents/main/sessions/chat.jsonl").read_text().splitlines()
+        told = len(chat) == len(kwargs["transcript"]) > 0
+        return {"given": float(given), "skill": float(skill), "told": float(told), "overall_score": 0.75 * made}
     ```
 
     ## Workspace Path

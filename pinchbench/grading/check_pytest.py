@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ def run_tests(verifier: Mapping[str, Any], workspace: str) -> TestResults:
     import pytest  # noqa: PLC0415 - checks without tests must not wait for it
 
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    # tests may run `pytest` and `python`; what is on the PATH comes first, as it does for the agent
+    os.environ["PATH"] += f":{Path(sys.executable).parent}"
+    if verifier["workspace_variable"]:
+        os.environ[verifier["workspace_variable"]] = workspace
     sys.dont_write_bytecode = True  # the suite's folder stays as it is
     results = TestResults(default_weight=verifier["default_weight"])
     ended = pytest.main(

@@ -41,6 +41,7 @@ MAX_PROCESSES = 512  # and threads, of one check at a time
 OUTPUT_BYTES = 32 * 1024 * 1024  # what a check may print
 LOG_BYTES = 1024 * 1024  # of a check's log that is kept
 TESTS, LOGS = "/tests", "/logs"  # where the script of a `RewardVerifier` finds its folder and leaves its reward
+_FAILED = (Ungraded.CHECK_RAISED, Ungraded.CHECK_NO_SCORES)
 NEEDS_NAMESPACES = "the check needs files at paths that its task states, and this machine has no namespaces for that"
 
 
@@ -55,7 +56,7 @@ class CheckJob:
     that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0. Without
     `sandbox`, the check runs among the user's processes. `rule` says how what it returns becomes a score. With
     `verifier`, its tests are the check, and `code` is ignored. `files` are put into the check's copy of the workspace,
-    which it knows as `workspace_path`, if that is not empty; `shown` and `env` are the task's.
+    which it knows as `workspace_path`, if that is not empty; `transcript_path`, `shown` and `env` are the task's.
     """
 
     code: str
@@ -76,6 +77,7 @@ class CheckJob:
     files: tuple[WorkspaceFile, ...] = ()
     workspace_path: str = ""
     shown: tuple[ShownFile, ...] = ()
+    transcript_path: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -112,7 +114,8 @@ async def run_check(job: CheckJob) -> CheckGrade:
 
 
 async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
-    if job.sandbox is None and (job.workspace_path or job.shown or isinstance(job.verifier, RewardVerifier)):
+    stated = job.workspace_path or job.shown or job.transcript_path or isinstance(job.verifier, RewardVerifier)
+    if job.sandbox is None and stated:
         return _ungraded(Ungraded.CHECK_NOT_STARTED, NEEDS_NAMESPACES)
     left_out = await to_thread.run_sync(_prepare, job, place)
     env = {**_environment(os.environ, place, timezone=job.timezone), **job.env}
@@ -148,7 +151,7 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     end = await supervise(spec, timeout_s=job.timeout_s)
     found = await to_thread.run_sync(_collect, job, end.answer)
     grade = _grade(end, found, timeout_s=job.timeout_s)
-    if grade.ungraded is Ungraded.CHECK_RAISED and job.rule.raised_is_zero:
+    if grade.ungraded in _FAILED and job.rule.failed_is_zero:
         grade = CheckGrade(score=0.0, notes=(*grade.notes, "which is a score of 0 by the suite's rule"))
     notes = [*grade.notes, *(f"not in the check's copy: {one}" for one in left_out)]
     if end.leftovers:
@@ -160,7 +163,7 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
 def _visible(verifier: Verifier | None) -> tuple[Path, ...]:
     match verifier:
         case PytestVerifier():
-            return verifier.file.parent, verifier.root / "conftest.py"
+            return verifier.file.parent, verifier.root / "conftest.py", *verifier.beside
         case RewardVerifier() | AssertionsVerifier() | None:
             return ()
 
@@ -170,6 +173,8 @@ def _places(job: CheckJob, place: CheckFolder) -> Iterator[Mount]:
     if job.workspace_path:
         yield Mount(source=str(place.copy), target=job.workspace_path, writable=True)
     yield from (Mount(source=str(one.source), target=one.path) for one in job.shown)
+    if job.transcript_path and job.transcript.exists():
+        yield Mount(source=str(job.transcript.absolute()), target=job.transcript_path)
     if isinstance(job.verifier, RewardVerifier):
         yield Mount(source=str(place.folder / "tests"), target=TESTS, writable=True)
         yield Mount(source=str(place.folder / "logs"), target=LOGS, writable=True)
@@ -224,6 +229,7 @@ def _verifier_spec(verifier: Verifier) -> dict[str, object]:
                 "root": str(verifier.root),
                 "default_weight": verifier.default_weight,
                 "needs": list(verifier.needs),
+                "workspace_variable": verifier.workspace_variable,
             }
 
 

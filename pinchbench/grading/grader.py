@@ -156,6 +156,7 @@ class Grader:
                     files=(*job.task.check_files, *_service_files(job)),
                     workspace_path=job.task.workspace_path,
                     shown=job.task.shown,
+                    transcript_path=job.task.transcript_path,
                     env=job.task.env,
                     sandbox=self._sandbox,
                 )

@@ -22,14 +22,15 @@ class ScoreRule:
         text: the rule in words, as the result names it.
         check_total: how the check's numbers become its score.
         judge_gate: the check's score, 0-1, below which a hybrid task's judge counts as 0.
-        raised_is_zero: whether a check that raises an exception means a score of 0 for the whole task.
+        failed_is_zero: whether a check that raises an exception, or returns no number, means a score of 0 for the whole
+            task.
         recomputes_judge: whether a judge's total is computed from its scores where the rubric states their weights.
     """
 
     text: str
     check_total: CheckTotal = CheckTotal.CLAMPED_MEAN
     judge_gate: float = 0.0
-    raised_is_zero: bool = False
+    failed_is_zero: bool = False
     recomputes_judge: bool = True
 
 

@@ -120,6 +120,7 @@ class Task:
     with an open network only.
     `verifier` is a check that is a program, in place of `automated_checks`. `workspace_path` is an absolute path at
     which agent and check find the workspace too, and `shown` are further files that they see; both take namespaces.
+    `transcript_path` is an absolute path at which a check finds the transcript as a file, if the task states one.
     `check_files` are put into the check's copy of the workspace, so that the agent never sees them. `env` is what the
     environment of agent and check has beside what every trial's has. `services` run beside the agent, which takes
     namespaces too. `simulated_user` answers the agent after the turns. `runs` is how many trials it has, unless the run
@@ -152,6 +153,7 @@ class Task:
     verifier: Verifier | None = None
     workspace_path: str = ""
     shown: tuple[ShownFile, ...] = ()
+    transcript_path: str = ""
     check_files: tuple[WorkspaceFile, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     services: tuple[Service, ...] = ()

@@ -37,6 +37,8 @@ class PytestVerifier:
         limit_s: how long they may take, in seconds.
         default_weight: the weight of a test without a marker `weight(n)`.
         needs: modules that have to be importable; without one of them there is no score.
+        beside: further files and folders of the suite that are visible to them, if they exist.
+        workspace_variable: a variable that has the workspace's path too; empty for none.
     """
 
     file: Path
@@ -44,6 +46,8 @@ class PytestVerifier:
     limit_s: float
     default_weight: float
     needs: tuple[str, ...] = ()
+    beside: tuple[Path, ...] = ()
+    workspace_variable: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +104,8 @@ class _Machine:
                 return _has_npm_package(one.name, path, self._env.get("NODE_PATH", ""))
             case Kind.PYTHON:
                 return _has_python_package(one.name, path, self._env)
+            case Kind.PYTHON_VERSION:
+                return sys.version_info[:2] >= tuple(map(int, one.name.split(".")))
             case Kind.VARIABLE:
                 return bool(self._env.get(one.name))
             case Kind.UNKNOWN:

@@ -99,7 +99,7 @@ async def test_clawbench_core_tasks_are_scored_exactly(
     [
         (write_harbor, "demo/oracle", {"given": 1.0, "env": 1.0, "reward": 0.5}),
         (write_harbor, "demo/null", {"given": 1.0, "env": 1.0, "reward": 0.0}),
-        (write_wildclaw, "demo/null", {"given": 1.0, "skill": 1.0, "overall_score": 0.0}),
+        (write_wildclaw, "demo/null", {"given": 1.0, "skill": 1.0, "told": 1.0, "overall_score": 0.0}),
     ],
 )
 async def test_tasks_find_the_paths_that_they_state(  # noqa: PLR0917 - fixtures and a table

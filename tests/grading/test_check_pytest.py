@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,6 +62,30 @@ async def test_tests_that_can_not_be_counted_give_no_score(
     grade = await desk.check("", verifier=verifier(tmp_path, tests))
     assert (grade.score, grade.ungraded) == (None, why), grade
     assert note in grade.notes[0]
+
+
+async def test_tests_find_the_workspace_in_a_variable_too_and_see_what_lies_beside_them(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (desk.workspace / "out.txt").write_text("5", encoding="utf-8")
+    (beside := tmp_path / "pack" / "environment").mkdir(parents=True)
+    (beside / "answer.txt").write_text("5", encoding="utf-8")
+    tests = f"""
+        import os, shutil
+        from pathlib import Path
+
+        def test_out(workspace):
+            assert Path(os.environ["THE_WORKSPACE"], "out.txt").samefile(workspace / "out.txt")
+
+        def test_answer(workspace):
+            assert Path({str(beside)!r}, "answer.txt").read_text() == (workspace / "out.txt").read_text()
+
+        def test_programs():
+            assert shutil.which("pytest")
+    """
+    found = replace(verifier(tmp_path, tests), beside=(beside,), workspace_variable="THE_WORKSPACE")
+    grade = await desk.check("", verifier=found)
+    assert grade.breakdown == {"test_out": 1.0, "test_answer": 1.0, "test_programs": 1.0}
 
 
 async def test_without_a_module_that_the_tests_need_there_is_no_score(desk: Desk, tmp_path: Path) -> None:

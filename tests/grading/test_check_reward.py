@@ -73,14 +73,17 @@ async def test_a_script_finds_the_paths_that_its_task_states(desk: Desk, tmp_pat
         set -e
         test "$PWD" = /app
         cat /tests/test.sh > /tests/copy.sh
+        grep -q said /srv/sessions/chat.jsonl
         test "$(cat /app/out.txt) $(cat gt.txt) $(cat /srv/shown.txt) $TONE" = "$WANTED hidden shown kind"
         echo '{"reward": 0.25, "all": 1}' > /logs/verifier/reward.json
         exit 3
     """
+    desk.tell({"type": "message", "message": {"role": "user", "content": "said"}})
     grade = await desk.check(
         "",
         verifier=verifier(tmp_path / "tests", script),
         workspace_path="/app",
+        transcript_path="/srv/sessions/chat.jsonl",
         files=(WorkspaceFile(dest="gt.txt", content="hidden"),),
         shown=(ShownFile(source=put(tmp_path / "shown.txt", "shown"), path="/srv/shown.txt"),),
         env={"TONE": "kind"},

@@ -569,10 +569,13 @@ async def until_begun(desk: Desk) -> None:
     await until(lambda: "here" in desk.said())
 
 
-async def test_a_check_that_raises_is_a_score_of_0_where_the_suites_rule_says_so(desk: Desk) -> None:
-    rule = ScoreRule(text="", raised_is_zero=True)
+async def test_a_check_that_raises_or_gives_no_number_is_a_score_of_0_where_the_suites_rule_says_so(desk: Desk) -> None:
+    rule = ScoreRule(text="", failed_is_zero=True)
     grade = await desk.check("def grade(transcript, workspace_path):\n    raise LookupError('gone')\n", rule=rule)
     assert (grade.score, grade.ungraded) == (0.0, None)
     assert "LookupError: gone" in grade.notes[0]
+    for returned in ("{}", "None", "{'made': 'yes'}"):
+        grade = await desk.check(f"def grade(transcript, workspace_path):\n    return {returned}\n", rule=rule)
+        assert (grade.score, grade.ungraded) == (0.0, None), returned
     grade = await desk.check("import os\ndef grade(transcript, workspace_path):\n    os._exit(3)\n", rule=rule)
     assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_DIED)

@@ -53,6 +53,11 @@ def lacking(env: dict[str, str], *needed: str, kind: GradingType = GradingType.A
     return [one.text for one in examine_tasks([task], openclaw="2026.9.6", env=env)["t"].missing]
 
 
+def test_a_version_of_python_is_that_of_this_program_or_an_earlier_one() -> None:
+    here = f"python-version:3.{sys.version_info.minor}"
+    assert lacking({}, "python-version:3.8", here, "python-version:3.99") == ["python-version:3.99"]
+
+
 def test_programs_are_looked_for_on_the_path_that_is_inherited(tmp_path: Path) -> None:
     program(tmp_path / "bin" / "tool")
     (tmp_path / "bin" / "text").write_text("not to be run", encoding="utf-8")

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import re
 import shlex
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,9 +40,12 @@ VERIFIER, SOLUTION, CONFTEST = "verifier/test_output.py", "solution/solve.sh", "
 PREAMBLE = (
     f"Your workspace is the folder {WORKSPACE_MARK}. Read and write the files of this task there, and leave no others."
 )
-# Modules that tests of the suite import and that are not part of Python. Without one of them a test would fail, and
-# the agent would be blamed.
+# Modules that tests of the suite import, wherever they do, and that are not part of Python. Without one of them a test
+# would fail, and the agent would be blamed. Other imports inside functions may be of the agent's own modules.
 PACKAGES = {"numpy": "numpy", "pandas": "pandas", "scipy": "scipy", "statsmodels": "statsmodels", "yaml": "pyyaml"}
+PYTEST = "pytest"  # the Python of this program has it
+NESTED_QUOTES = (3, 12)  # the Python since which an f-string may have its own quotes in its braces
+WORKSPACE_VARIABLE = "CLAW_WORKSPACE"  # from which tests without the option get the workspace's path
 _WORKSPACE = re.compile(r"(?<![\w-])(?:\./|/)?workspace/")
 
 
@@ -115,6 +119,7 @@ class _TaskReader:
         self._folder = folder
         self._toml = folder / "task.toml"
         self._source = TaskFolder(path=folder)
+        self._versions: tuple[str, ...] = ()  # of Python, as a prerequisite
 
     def read(self) -> Task:
         """Return the task. Raises BrokenTaskError."""
@@ -123,8 +128,7 @@ class _TaskReader:
         if not prompt:
             self._source.problem(self._folder / INSTRUCTION, 1, "there is no instruction")
         needs = self._examine_tests()
-        if not (self._folder / SETUP).is_file():
-            self._source.problem(self._toml, 1, f"{SETUP} is missing")
+        has_setup = (self._folder / SETUP).is_file()
         root = self._root()
         files = tuple(self._data())
         digest = self._digest(root)
@@ -141,27 +145,30 @@ class _TaskReader:
             timeout_s=facts.timeout_s,
             workspace_files=files,
             grading_weights={"automated": 1.0, "llm_judge": 0.0},
-            prerequisites=tuple(f"python:{PACKAGES[name]}" for name in needs),
+            prerequisites=(*self._versions, *(f"python:{PACKAGES.get(name, name)}" for name in needs)),
             frontmatter=facts.values,
             path=self._toml,
             digest=digest,
             rule=RULE,
-            setup=SetupScript(folder=self._folder, script=SETUP, limit_s=SETUP_LIMIT_S),
+            setup=SetupScript(folder=self._folder, script=SETUP, limit_s=SETUP_LIMIT_S) if has_setup else None,
             verifier=PytestVerifier(
                 file=self._folder / VERIFIER,
                 root=root,
                 limit_s=VERIFIER_LIMIT_S,
                 default_weight=DEFAULT_WEIGHT,
                 needs=needs,
+                beside=(self._folder / "environment",),
+                workspace_variable=WORKSPACE_VARIABLE,
             ),
         )
 
     def _facts(self) -> _Facts:
-        """Read `task.toml`, whose keys may stand in a table `[task]`; the id is the folder's name then."""
+        """Read `task.toml`, whose keys may stand in a table `[task]`; an id in there is the folder's name."""
         data, text = read_toml(self._toml)
         table = data.get("task")
-        values: dict[str, Any] = table if isinstance(table, dict) else data
-        task_id = self._folder.name if values is table else self._string(values, "id", text)
+        values: dict[str, Any] = {**table, **data} if isinstance(table, dict) else dict(data)
+        values.pop("task", None)
+        task_id = self._string(data, "id", text) if "id" in data else self._folder.name
         if reason := id_problem(task_id):
             self._source.problem(self._toml, line_of(text, "id"), reason)
         timeout = values.get("timeout", DEFAULT_TIMEOUT_S)
@@ -188,7 +195,10 @@ class _TaskReader:
         return value.strip()
 
     def _examine_tests(self) -> tuple[str, ...]:
-        """Return which of `PACKAGES` the tests import; tests that can't be run, or weighed, are a problem."""
+        """Return the modules that the tests need beside Python's own.
+
+        Tests that can't be run, or weighed, are a problem. Those that are written for a later Python are not examined.
+        """
         path = self._folder / VERIFIER
         tree = self._parsed(path, "the tests are")
         if tree is None:
@@ -199,7 +209,9 @@ class _TaskReader:
         for node in nodes:
             if isinstance(node, ast.Call) and (reason := _bad_weight(node)):
                 self._source.problem(path, node.lineno, reason)
-        return tuple(sorted({name for name in imported_modules(nodes) if name in PACKAGES}))
+        own = {one.stem for one in path.parent.iterdir()}
+        needed = set(imported_modules(tree.body)) - sys.stdlib_module_names - own - {PYTEST}
+        return tuple(sorted(needed | (set(imported_modules(nodes)) & PACKAGES.keys())))
 
     def _parsed(self, path: Path, subject: str) -> ast.Module | None:
         try:
@@ -209,7 +221,10 @@ class _TaskReader:
         except BrokenTaskError as error:
             self._source.problems.extend(error.problems)
         except SyntaxError as error:
-            self._source.problem(path, error.lineno or 1, f"{subject} not valid Python: {error.msg}")
+            if sys.version_info < NESTED_QUOTES and error.msg.startswith("f-string"):
+                self._versions = ("python-version:{}.{}".format(*NESTED_QUOTES),)
+            else:
+                self._source.problem(path, error.lineno or 1, f"{subject} not valid Python: {error.msg}")
         except (ValueError, RecursionError, MemoryError):
             self._source.problem(path, 1, f"{subject} not valid Python")
         return None

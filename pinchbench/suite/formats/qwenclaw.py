@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 RULE = ScoreRule(
     text="QwenClawBench: the check's mean and the judge's own total, by weight; the judge counts as 0 where the check "
-    "gives less than 0.75, and a check that raises an exception is a score of 0",
+    "gives less than 0.75, and a check that raises an exception, or returns no number, is a score of 0",
     check_total=CheckTotal.MEAN,
     judge_gate=0.75,
-    raised_is_zero=True,
+    failed_is_zero=True,
     recomputes_judge=False,
 )
 DIALECT = TaskDialect(

@@ -38,16 +38,15 @@ RULE = ScoreRule(
 DIALECT = TaskDialect(format=SuiteFormat.WILDCLAW, rule=RULE, id_is_stem=True, has_fixed_workspace=True)
 WORKSPACE = "/tmp_workspace"  # noqa: S108 - a name that the suite has fixed, and no folder for temporary files
 SKILLS = "/root/skills"
+TRANSCRIPT = "/root/.openclaw/agents/main/sessions/chat.jsonl"
 PREAMBLE = "Your workspace is the folder {workspace}. You have {limit:g} seconds for this task."
 _CATEGORY = re.compile(r"\d\d_\w+")
 _WORKSPACE_PATH = re.compile(r"^## +Workspace Path[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _NOTHING = frozenset({"", "none", "n/a", "-"})
 # What in a check needs the suite's container, each with the reason.
 _NEEDS_CONTAINER = (
-    (
-        re.compile(r"/root/(?!skills\b)|\.openclaw|chat\.jsonl"),
-        "its check reads OpenClaw's files in the suite's container",
-    ),
+    (re.compile(r"/root/(?!skills\b)|\.openclaw"), "its check reads OpenClaw's files in the suite's container"),
+    (re.compile(r"\bPath\.home\(|\bexpanduser\("), "its check looks into the agent's home, which is not kept"),
     (re.compile(r"OPENROUTER|JUDGE_MODEL"), "its check asks a judge of its own, whose key checks don't have"),
     (re.compile(r"localhost|127\.0\.0\.1|/audit\b"), "its check asks a service that has to outlive the agent"),
     (re.compile(r"\b(?:pip3?|apt|apt-get|npm)\s+install\b"), "its check installs packages, and has no network"),
@@ -141,6 +140,7 @@ class _TaskReader:
             check_files=gt,
             shown=shown,
             workspace_path=WORKSPACE,
+            transcript_path=TRANSCRIPT,
             prerequisites=tuple(f"python:{name}" for name in needs),
             network=True,
             digest=digest,
@@ -169,7 +169,7 @@ class _TaskReader:
         for fence in section.fences:
             for number, line in enumerate(fence.text.split("\n"), start=fence.line + 1):
                 for pattern, reason in _NEEDS_CONTAINER:
-                    if pattern.search(line):
+                    if pattern.search(line.replace(TRANSCRIPT, "")):
                         self._problem(number, reason)
         names = {name for fence in section.fences for name in _imports(fence.text)}
         if "openai" in names:
@@ -198,11 +198,11 @@ class _TaskReader:
     def _skills(self, document: Document) -> Iterator[ShownFile]:
         section = document.sections.get("skills")
         for name in _lines(section) if section is not None else ():
-            source = self._data / "skills" / name
-            if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+            *_, last = name.split("/")
+            if not re.fullmatch(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", name):
                 self._problem(section.line if section else 1, f"{name[:80]!r} is not the name of a skill")
-            elif source.is_dir():
-                yield ShownFile(source=source, path=f"{SKILLS}/{name}")
+            elif (source := self._data / "skills" / name).is_dir():
+                yield ShownFile(source=source, path=f"{SKILLS}/{last}")
             else:
                 self.notes.append(f"{self._path.stem} names a skill that there is not: {name}.")
 

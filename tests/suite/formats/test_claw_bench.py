@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +45,34 @@ def test_a_task_has_its_set_up_its_data_and_its_tests(tasks: Path) -> None:
     assert load_suite(tasks).suite.by_id["sums-001-total"].prerequisites == ("python:numpy",)
 
 
+def test_a_task_needs_neither_a_set_up_nor_an_id_of_its_own_and_keys_may_stand_in_both_places(tasks: Path) -> None:
+    folder = tasks / "mail" / "mail-001-hello"
+    (folder / "environment" / "setup.sh").unlink()
+    put(folder / "task.toml", 'title = "Hello"\n[task]\ntitle = "Other"\ndomain = "post"\nid = "mail-7"\ntimeout = 7\n')
+    task = load_suite(tasks).suite.by_id["mail-001-hello"]
+    assert (task.name, task.category, task.timeout_s, task.setup) == ("Hello", "post", 7, None)
+    put(folder / "task.toml", 'title = "Hello"\n')
+    assert load_suite(tasks).suite.by_id["mail-001-hello"].category == "mail"
+
+
+def test_modules_that_tests_import_at_their_beginning_are_needed_unless_they_lie_beside_them(tasks: Path) -> None:
+    file = tasks / "mail" / "mail-001-hello" / "verifier" / "test_output.py"
+    put(file.parent / "wanted.py", "x = 1\n")
+    lines = "import os, blobs.text\nfrom wanted import x\nimport pytest\n"
+    put(file, lines + "def test_it(workspace):\n    import theirs\n    import yaml\n")
+    task = load_suite(tasks).suite.by_id["mail-001"]
+    assert task.prerequisites == ("python:blobs", "python:pyyaml")
+    assert isinstance(task.verifier, PytestVerifier)
+    assert task.verifier.needs == ("blobs", "yaml")
+
+
+def test_tests_for_a_later_python_are_read_and_need_it(tasks: Path) -> None:
+    file = tasks / "mail" / "mail-001-hello" / "verifier" / "test_output.py"
+    put(file, 'def test_it(workspace):\n    assert workspace, f"{workspace.name + "/"}"\n')
+    found = load_suite(tasks).suite.by_id["mail-001"].prerequisites
+    assert found == (("python-version:3.12",) if sys.version_info < (3, 12) else ())
+
+
 def test_the_prompt_names_the_workspace_by_its_path(tasks: Path, tmp_path: Path) -> None:
     [turn] = load_suite(tasks).suite.by_id["mail-001"].turns
     said = turn.prompt_in(tmp_path / "ws")
@@ -75,7 +104,7 @@ def test_the_digest_is_of_all_but_the_solution(tasks: Path) -> None:
 BROKEN = [
     ("task.toml", 'id = "mail-001"', 'id = "mail/001"', "task.toml", 1, "can't be a folder name"),
     ("task.toml", 'id = "mail-001"', 'id = "workspace"', "task.toml", 1, "is reserved"),
-    ("task.toml", 'id = "mail-001"', "", "task.toml", 1, "`id` is missing"),
+    ("task.toml", 'id = "mail-001"', 'id = ""', "task.toml", 1, "`id` is missing"),
     (
         "task.toml",
         'id = "mail-001"',
@@ -92,7 +121,6 @@ BROKEN = [
     ("task.toml", "timeout = 120", "timeout 120", "task.toml", 5, "not valid TOML"),
     ("task.toml", 'tags = ["short"]', "tags = [", "task.toml", 8, "not valid TOML"),
     ("instruction.md", None, None, "instruction.md", 1, "can't be read"),
-    ("environment/setup.sh", None, None, "task.toml", 1, "environment/setup.sh is missing"),
     ("verifier/test_output.py", "    assert json", "  assert json", "verifier/test_output.py", 8, "not valid Python"),
     (
         "verifier/test_output.py",

@@ -38,7 +38,7 @@ def test_tasks_have_the_files_of_their_own_folder_first(tasks: Path) -> None:
 def test_the_rule_is_the_suites(tasks: Path) -> None:
     rule = load_suite(tasks).suite.tasks[0].rule
     assert (rule.check_total, rule.judge_gate) == (CheckTotal.MEAN, 0.75)
-    assert (rule.raised_is_zero, rule.recomputes_judge) == (True, False)
+    assert (rule.failed_is_zero, rule.recomputes_judge) == (True, False)
 
 
 def test_an_id_is_the_files_name_and_a_weight_of_another_name_is_a_half(tasks: Path) -> None:

@@ -28,6 +28,7 @@ def test_a_task_has_its_path_its_data_its_skills_and_its_rule(tmp_path: Path, fo
     assert [file.dest for file in task.workspace_files] == ["notes", "tmp"]
     assert [file.dest for file in task.check_files] == ["gt"]
     assert [shown.path for shown in task.shown] == ["/root/skills/minutes"]
+    assert task.transcript_path == "/root/.openclaw/agents/main/sessions/chat.jsonl"
     assert "a skill that there is not: gone" in loaded.note
     assert task.turns[0].prompt.startswith("Your workspace is the folder /tmp_workspace. You have 300 seconds")
     put(tmp_path / "workspace" / "01_Office" / "task_1_minutes" / "gt" / "more.txt", "x")
@@ -49,9 +50,10 @@ BROKEN = [
     ("```python\n", "```yaml\n", 21, "needs a python fence"),
     ("def grade(", "def judge(", 24, "no function `grade"),
     ("def grade(", "def grade(:", 27, "not valid Python"),
-    ("        return {", "    return {", 34, "not valid Python"),
+    ("        return {", "    return {", 36, "not valid Python"),
     ('kwargs["workspace_path"] == "/tmp', '"/root/.openclaw/x" == "/tmp', 28, "OpenClaw's files"),
-    ("# whatever the argument says", "# chat.jsonl", 29, "OpenClaw's files"),
+    ("# whatever the argument says", "# /root/.openclaw/agents/main/sessions/old.jsonl", 29, "OpenClaw's files"),
+    ('Path("/root/skills/minutes/SKILL.md")', "Path.home()", 33, "the agent's home, which is not kept"),
     ("# whatever the argument says", "# OPENROUTER_API_KEY", 29, "asks a judge of its own"),
     (
         "from pathlib import Path\n\n\n    def",
@@ -61,16 +63,16 @@ BROKEN = [
     ),
     ("# whatever the argument says", "# http://localhost:9100/audit", 29, "has to outlive the agent"),
     ("# whatever the argument says", "# pip install x", 29, "installs packages"),
-    ("workspace/01_Office/task_1_minutes", "workspace/01_Office/task_2_gone", 37, "its files are not here"),
-    ("workspace/01_Office/task_1_minutes", "/workspace/01_Office", 37, "is absolute"),
-    ("workspace/01_Office/task_1_minutes", "../secret", 37, "holds `..`"),
-    ("workspace/01_Office/task_1_minutes", "", 37, "is empty"),
-    ("workspace/01_Office/task_1_minutes", "a\nb", 37, "is empty"),
-    ("    gone\n", "    ../gone\n", 43, "is not the name of a skill"),
-    ("    gone\n", "    .hidden\n", 43, "is not the name of a skill"),
-    ("## Env\n\n```\n", "## Env\n\n```\nBRAVE_API_KEY\n", 50, "environment variables"),
-    ("## Warmup\n\n```\n", "## Warmup\n\n```\npip install x\n", 55, "its warm-up runs commands"),
-    ("## Warmup\n\n```\n", "## Warmup\n\npython serve.py &\n\n```\n", 55, "its warm-up runs commands"),
+    ("workspace/01_Office/task_1_minutes", "workspace/01_Office/task_2_gone", 39, "its files are not here"),
+    ("workspace/01_Office/task_1_minutes", "/workspace/01_Office", 39, "is absolute"),
+    ("workspace/01_Office/task_1_minutes", "../secret", 39, "holds `..`"),
+    ("workspace/01_Office/task_1_minutes", "", 39, "is empty"),
+    ("workspace/01_Office/task_1_minutes", "a\nb", 39, "is empty"),
+    ("    gone\n", "    ../gone\n", 45, "is not the name of a skill"),
+    ("    gone\n", "    .hidden\n", 45, "is not the name of a skill"),
+    ("## Env\n\n```\n", "## Env\n\n```\nBRAVE_API_KEY\n", 52, "environment variables"),
+    ("## Warmup\n\n```\n", "## Warmup\n\n```\npip install x\n", 57, "its warm-up runs commands"),
+    ("## Warmup\n\n```\n", "## Warmup\n\npython serve.py &\n\n```\n", 57, "its warm-up runs commands"),
 ]
 
 
