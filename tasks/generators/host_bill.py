@@ -1,4 +1,4 @@
-"""Eight clusters of virtual machines, each around a hidden placement that fills every host to the last gigabyte."""
+"""Eight clusters of virtual machines, each around a hidden placement that fills every host but for a few gigabytes."""
 
 import csv
 import hashlib
@@ -14,6 +14,9 @@ SIZES = {"amber": 14, "basalt": 16, "chalk": 19, "flint": 22, "garnet": 25, "jas
 # What a host has, and the least of it that a machine takes.
 KINDS = ((64, 512, 4000), (96, 768, 6000), (128, 1024, 9600))
 LEAST = (2, 8, 50)
+# How much of a host the hidden placement leaves free at most, in each measure and in thousandths of it. If it left nothing, the
+# few sets of machines that fill a host exactly could be listed, and the placement be put together from them.
+FREE = 12
 
 
 class Cluster(NamedTuple):
@@ -36,7 +39,8 @@ def cluster(seed: int, hosts: int) -> Cluster:
     places = []
     for place in range(1, hosts + 1):
         count = dice.between(3, 7)
-        columns = [shares(dice, whole, count, least) for whole, least in zip(host, LEAST, strict=True)]
+        filled = [whole - dice.below(whole * FREE // 1000 + 1) for whole in host]
+        columns = [shares(dice, whole, count, least) for whole, least in zip(filled, LEAST, strict=True)]
         places += [(place, *needs) for needs in zip(*columns, strict=True)]
     places = dice.shuffled(places)
     plan = {f"vm{number:03}": place for number, (place, *_) in enumerate(places, 1)}
