@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -104,12 +105,19 @@ class _Machine:
                 return _has_npm_package(one.name, path, self._env.get("NODE_PATH", ""))
             case Kind.PYTHON:
                 return _has_python_package(one.name, path, self._env)
-            case Kind.PYTHON_VERSION:
-                return sys.version_info[:2] >= tuple(map(int, one.name.split(".")))
+            case Kind.PYTHON_VERSION | Kind.MODULE:
+                return _is_here(one)
             case Kind.VARIABLE:
                 return bool(self._env.get(one.name))
             case Kind.UNKNOWN:
                 return None
+
+
+def _is_here(one: Prerequisite) -> bool:
+    """Whether the Python of this program, which runs the checks, has a module, or is a version or a later one."""
+    if one.kind is Kind.MODULE:
+        return importlib.util.find_spec(one.name) is not None
+    return sys.version_info[:2] >= tuple(map(int, one.name.split(".")))
 
 
 def _has_npm_package(name: str, path: str, node_path: str) -> bool:

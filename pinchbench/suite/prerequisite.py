@@ -19,6 +19,7 @@ class Kind(StrEnum):
     NPM = "npm package"
     PYTHON = "Python package"
     PYTHON_VERSION = "Python version"
+    MODULE = "Python module"
     VARIABLE = "environment variable"
     UNKNOWN = "unknown"
 
@@ -42,6 +43,7 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         **dict.fromkeys(("npm", "node"), Kind.NPM),
         **dict.fromkeys(("pip", "pypi", "python"), Kind.PYTHON),
         "python-version": Kind.PYTHON_VERSION,
+        "module": Kind.MODULE,
         **dict.fromkeys(("env", "var"), Kind.VARIABLE),
     }
 )
@@ -52,6 +54,7 @@ _NAMES: Mapping[Kind, re.Pattern[str]] = MappingProxyType(
         Kind.NPM: re.compile(rf"(?P<name>(?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~-][\w.~-]*){_VERSION}", re.ASCII),
         Kind.PYTHON: re.compile(rf"(?P<name>[A-Za-z_][\w.-]*)(?:\[[\w, -]*\])?{_VERSION}", re.ASCII),
         Kind.PYTHON_VERSION: re.compile(r"(?P<name>3\.\d+)", re.ASCII),
+        Kind.MODULE: re.compile(r"(?P<name>[A-Za-z_]\w*)", re.ASCII),
         Kind.VARIABLE: re.compile(r"(?P<name>[A-Za-z_]\w*)", re.ASCII),
     }
 )
@@ -61,7 +64,8 @@ _NOT_PROGRAMS = frozenset({"internet", "network", "web", "online", "linux", "mac
 def parse_prerequisite(text: str) -> Prerequisite:
     """Parse `git`, `cli:gh`, `npm:@scope/name`, `python:pandas` or `env:NAME`; anything else has an unknown kind.
 
-    Versions of packages are ignored. `python-version:3.12` is that of the Python that runs checks, or a later one.
+    Versions of packages are ignored. `python-version:3.12` (or a later one) and `module:pandas` are about the Python of
+    this program, which runs the checks.
     """
     word, colon, rest = text.strip().partition(":")
     kind = _KINDS.get(word.strip().lower(), Kind.UNKNOWN) if colon else Kind.PROGRAM

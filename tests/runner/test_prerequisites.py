@@ -53,9 +53,10 @@ def lacking(env: dict[str, str], *needed: str, kind: GradingType = GradingType.A
     return [one.text for one in examine_tasks([task], openclaw="2026.9.6", env=env)["t"].missing]
 
 
-def test_a_version_of_python_is_that_of_this_program_or_an_earlier_one() -> None:
+def test_a_version_and_a_module_of_python_are_those_of_this_program() -> None:
     here = f"python-version:3.{sys.version_info.minor}"
     assert lacking({}, "python-version:3.8", here, "python-version:3.99") == ["python-version:3.99"]
+    assert lacking({}, "module:pinchbench", "module:no_such") == ["module:no_such"]
 
 
 def test_programs_are_looked_for_on_the_path_that_is_inherited(tmp_path: Path) -> None:

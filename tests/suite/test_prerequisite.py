@@ -23,6 +23,8 @@ from pinchbench.suite.prerequisite import Kind, parse_prerequisite
         ("pip:PyYAML>=6", Kind.PYTHON, "PyYAML"),
         ("python:pandas[excel] == 2.0", Kind.PYTHON, "pandas"),
         ("env:GITHUB_TOKEN", Kind.VARIABLE, "GITHUB_TOKEN"),
+        ("module:yaml", Kind.MODULE, "yaml"),
+        ("module:os.path", Kind.UNKNOWN, ""),
         ("python-version:3.12", Kind.PYTHON_VERSION, "3.12"),
         ("python-version:>=3.12", Kind.UNKNOWN, ""),
         ("GNU coreutils and findutils", Kind.UNKNOWN, ""),

@@ -42,7 +42,7 @@ PREAMBLE = (
 )
 # Modules that tests of the suite import, wherever they do, and that are not part of Python. Without one of them a test
 # would fail, and the agent would be blamed. Other imports inside functions may be of the agent's own modules.
-PACKAGES = {"numpy": "numpy", "pandas": "pandas", "scipy": "scipy", "statsmodels": "statsmodels", "yaml": "pyyaml"}
+PACKAGES = frozenset({"numpy", "pandas", "scipy", "statsmodels", "yaml"})
 PYTEST = "pytest"  # the Python of this program has it
 NESTED_QUOTES = (3, 12)  # the Python since which an f-string may have its own quotes in its braces
 WORKSPACE_VARIABLE = "CLAW_WORKSPACE"  # from which tests without the option get the workspace's path
@@ -145,7 +145,7 @@ class _TaskReader:
             timeout_s=facts.timeout_s,
             workspace_files=files,
             grading_weights={"automated": 1.0, "llm_judge": 0.0},
-            prerequisites=(*self._versions, *(f"python:{PACKAGES.get(name, name)}" for name in needs)),
+            prerequisites=(*self._versions, *(f"module:{name}" for name in needs)),
             frontmatter=facts.values,
             path=self._toml,
             digest=digest,
@@ -211,7 +211,7 @@ class _TaskReader:
                 self._source.problem(path, node.lineno, reason)
         own = {one.stem for one in path.parent.iterdir()}
         needed = set(imported_modules(tree.body)) - sys.stdlib_module_names - own - {PYTEST}
-        return tuple(sorted(needed | (set(imported_modules(nodes)) & PACKAGES.keys())))
+        return tuple(sorted(needed | (set(imported_modules(nodes)) & PACKAGES)))
 
     def _parsed(self, path: Path, subject: str) -> ast.Module | None:
         try:

@@ -110,7 +110,7 @@ def read_completion(
     return Completion(
         verifier=AssertionsVerifier(files=files, commands=commands, kept=tuple(restored)),
         restored=tuple(WorkspaceFile(dest=place, source=assets.files[place]) for place in restored),
-        prerequisites=(*(f"cli:{one}" for one in sorted(programs)), *(f"python:{one}" for one in sorted(needs))),
+        prerequisites=(*(f"cli:{one}" for one in sorted(programs)), *(f"module:{one}" for one in sorted(needs))),
     )
 
 

@@ -125,7 +125,7 @@ class _TaskReader:
             timeout_s=config.agent_limit_s or MAX_TIMEOUT_S,
             workspace_files=files,
             grading_weights={"automated": 1.0, "llm_judge": 0.0},
-            prerequisites=tuple(f"python:{name}" for name in needs),
+            prerequisites=tuple(f"module:{name}" for name in needs),
             network=config.network,
             frontmatter=config.metadata,
             path=self._folder / "task.toml",

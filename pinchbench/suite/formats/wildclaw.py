@@ -141,7 +141,7 @@ class _TaskReader:
             shown=shown,
             workspace_path=WORKSPACE,
             transcript_path=TRANSCRIPT,
-            prerequisites=tuple(f"python:{name}" for name in needs),
+            prerequisites=tuple(f"module:{name}" for name in needs),
             network=True,
             digest=digest,
         )

@@ -42,7 +42,7 @@ def test_a_task_has_its_set_up_its_data_and_its_tests(tasks: Path) -> None:
     assert [file.dest for file in task.workspace_files] == [".hidden", "deep", "seed.json"]
     assert isinstance(task.verifier, PytestVerifier)
     assert (task.verifier.root, task.verifier.needs) == (tasks, ())
-    assert load_suite(tasks).suite.by_id["sums-001-total"].prerequisites == ("python:numpy",)
+    assert load_suite(tasks).suite.by_id["sums-001-total"].prerequisites == ("module:numpy",)
 
 
 def test_a_task_needs_neither_a_set_up_nor_an_id_of_its_own_and_keys_may_stand_in_both_places(tasks: Path) -> None:
@@ -61,7 +61,7 @@ def test_modules_that_tests_import_at_their_beginning_are_needed_unless_they_lie
     lines = "import os, blobs.text\nfrom wanted import x\nimport pytest\n"
     put(file, lines + "def test_it(workspace):\n    import theirs\n    import yaml\n")
     task = load_suite(tasks).suite.by_id["mail-001"]
-    assert task.prerequisites == ("python:blobs", "python:pyyaml")
+    assert task.prerequisites == ("module:blobs", "module:yaml")
     assert isinstance(task.verifier, PytestVerifier)
     assert task.verifier.needs == ("blobs", "yaml")
 

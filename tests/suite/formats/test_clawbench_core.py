@@ -222,4 +222,4 @@ def test_what_a_verifier_imports_and_a_command_starts_are_prerequisites(folder: 
     path = folder / TASK
     text = path.read_text("utf-8").replace('command: "false"', 'command: "A=1 node x.js && ./own.sh; test -e a"')
     path.write_text(text, encoding="utf-8")
-    assert note(folder).prerequisites == ("cli:cat", "cli:node", "cli:wc", "python:numpy")
+    assert note(folder).prerequisites == ("cli:cat", "cli:node", "cli:wc", "module:numpy")

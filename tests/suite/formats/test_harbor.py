@@ -110,4 +110,4 @@ def test_modules_that_the_tests_import_are_prerequisites(tmp_path: Path) -> None
     path = write_harbor(tmp_path) / "say-hello-folder" / JUDGE
     put(path.parent / "own.py", "x = 1\n")
     put(path, "import json, own, pytest\nfrom requests import get\n")
-    assert load_suite(tmp_path).suite.tasks[0].prerequisites == ("python:requests",)
+    assert load_suite(tmp_path).suite.tasks[0].prerequisites == ("module:requests",)
