@@ -122,7 +122,7 @@ class Stage:
                 cwd=task.workspace_path or WORKSPACE,
                 path=os.environ.get("PATH", os.defpath),
                 visible=self.reads,
-                places=task_places(task, self.workspace),
+                places=task_places(task, self.workspace, str(home)),
                 services=services,
             )
         return PlayFolders(

@@ -19,6 +19,7 @@ from pinchbench.files.workspace import replace_files
 from pinchbench.grading.check_place import REMOVE_LIMIT_S, open_place
 from pinchbench.model.grade import CheckGrade, Ungraded
 from pinchbench.model.score_rule import PINCHBENCH_RULE
+from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.model.task_programs import AssertionsVerifier, PytestVerifier, RewardVerifier
 from pinchbench.process.disk import find_full, is_disk_full
 from pinchbench.process.prepared_process import FIXED
@@ -56,7 +57,8 @@ class CheckJob:
     that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0. Without
     `sandbox`, the check runs among the user's processes. `rule` says how what it returns becomes a score. With
     `verifier`, its tests are the check, and `code` is ignored. `files` are put into the check's copy of the workspace,
-    which it knows as `workspace_path`, if that is not empty; `transcript_path`, `shown` and `env` are the task's.
+    which it knows as `workspace_path`, if that is not empty; `transcript_path`, `shown`, `home_folders` and `env`
+    are the task's.
     """
 
     code: str
@@ -78,6 +80,7 @@ class CheckJob:
     workspace_path: str = ""
     shown: tuple[ShownFile, ...] = ()
     transcript_path: str = ""
+    home_folders: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -114,8 +117,8 @@ async def run_check(job: CheckJob) -> CheckGrade:
 
 
 async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
-    stated = job.workspace_path or job.shown or job.transcript_path or isinstance(job.verifier, RewardVerifier)
-    if job.sandbox is None and stated:
+    stated = job.workspace_path or job.shown or job.transcript_path or job.home_folders
+    if job.sandbox is None and (stated or isinstance(job.verifier, RewardVerifier)):
         return _ungraded(Ungraded.CHECK_NOT_STARTED, NEEDS_NAMESPACES)
     left_out = await to_thread.run_sync(_prepare, job, place)
     env = {**_environment(os.environ, place, timezone=job.timezone), **job.env}
@@ -173,6 +176,8 @@ def _places(job: CheckJob, place: CheckFolder) -> Iterator[Mount]:
     if job.workspace_path:
         yield Mount(source=str(place.copy), target=job.workspace_path, writable=True)
     yield from (Mount(source=str(one.source), target=one.path) for one in job.shown)
+    kept = ((place.copy / HOME_FOLDERS / name, place.home / name) for name in job.home_folders)
+    yield from (Mount(source=str(one), target=str(at), writable=True) for one, at in kept if one.is_dir())
     if job.transcript_path and job.transcript.exists():
         yield Mount(source=str(job.transcript.absolute()), target=job.transcript_path)
     if isinstance(job.verifier, RewardVerifier):

@@ -157,6 +157,7 @@ class Grader:
                     workspace_path=job.task.workspace_path,
                     shown=job.task.shown,
                     transcript_path=job.task.transcript_path,
+                    home_folders=job.task.home_folders,
                     env=job.task.env,
                     sandbox=self._sandbox,
                 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task_programs import Service, SetupScript, ShownFile, Verifier
 
 WORKSPACE_MARK = "{workspace}"
+HOME_FOLDERS = ".home"  # of the workspace: it keeps what a check looks for in the home of the agent
 MAX_SEARCHED = 20_000  # characters of a message that a gate looks at, which whoever writes it could make endless
 
 
@@ -121,6 +122,8 @@ class Task:
     `verifier` is a check that is a program, in place of `automated_checks`. `workspace_path` is an absolute path at
     which agent and check find the workspace too, and `shown` are further files that they see; both take namespaces.
     `transcript_path` is an absolute path at which a check finds the transcript as a file, if the task states one.
+    `home_folders` are names of folders of the agent's home that the check finds in its own; they are kept in
+    `HOME_FOLDERS` of the workspace, and take namespaces too.
     `check_files` are put into the check's copy of the workspace, so that the agent never sees them. `env` is what the
     environment of agent and check has beside what every trial's has. `services` run beside the agent, which takes
     namespaces too. `simulated_user` answers the agent after the turns. `runs` is how many trials it has, unless the run
@@ -154,6 +157,7 @@ class Task:
     workspace_path: str = ""
     shown: tuple[ShownFile, ...] = ()
     transcript_path: str = ""
+    home_folders: tuple[str, ...] = ()
     check_files: tuple[WorkspaceFile, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     services: tuple[Service, ...] = ()
@@ -163,7 +167,7 @@ class Task:
     @property
     def needs_own_root(self) -> bool:
         """Whether its trials need a file system of their own, which only namespaces give."""
-        return bool(self.workspace_path or self.shown)
+        return bool(self.workspace_path or self.shown or self.home_folders)
 
     @property
     def needs_namespaces(self) -> bool:

@@ -14,7 +14,7 @@ from anyio import create_task_group, move_on_after, to_thread
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
-from pinchbench.model.task import Turn
+from pinchbench.model.task import HOME_FOLDERS, Turn
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
 from pinchbench.openclaw.conversation import UserReply
 from pinchbench.openclaw.export import Export, collect_sessions
@@ -27,7 +27,7 @@ from pinchbench.process.follow import Follower, next_look_s
 from pinchbench.process.output import Output
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSignal, never_held, supervise
 from pinchbench.results.evidence import Evidence
-from pinchbench.sandbox.spec import Mount
+from pinchbench.sandbox.spec import HOME, Mount
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -338,11 +338,15 @@ class OpenClawAgent:
         )
 
 
-def task_places(task: Task, workspace: Path) -> tuple[Mount, ...]:
-    """Return what a task's agent sees at paths that the task states: its workspace, and files of the suite."""
+def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, ...]:
+    """Return what a task's agent sees at paths that the task states: its workspace, files of the suite, in its home."""
     own = Mount(source=str(workspace), target=task.workspace_path, writable=True)
     shown = (Mount(source=str(one.source), target=one.path) for one in task.shown)
-    return (*([own] if task.workspace_path else []), *shown)
+    kept = (
+        Mount(source=str(workspace / HOME_FOLDERS / name), target=f"{home}/{name}", writable=True)
+        for name in task.home_folders
+    )
+    return (*([own] if task.workspace_path else []), *shown, *kept)
 
 
 def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:

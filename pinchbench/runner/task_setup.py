@@ -13,6 +13,7 @@ from anyio import move_on_after, to_thread
 
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.workspace import copy_files
+from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, supervise
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ REMOVE_LIMIT_S = 30.0
 async def set_up_workspace(
     task: Task, workspace: Path, *, seen_as: Path, sandbox: CheckSandbox | None, marker: str
 ) -> None:
-    """Run the task's set-up script, if it has one, in an empty workspace; then copy the task's files there.
+    """Run the task's set-up script, if it has one, in an empty workspace; then put the task's files and folders there.
 
     `seen_as` is the path by which the agent will name the workspace, and so the script's argument if it has a sandbox.
     A cancellation ends the script. Raises OSError if it can't be run or takes too long, or a file can't be copied.
@@ -39,7 +40,7 @@ async def set_up_workspace(
     if task.setup is not None:
         async with open_scratch() as scratch:
             await _run(task.setup, workspace, scratch, seen_as=seen_as, sandbox=sandbox, marker=marker)
-    await to_thread.run_sync(copy_files, workspace, task.workspace_files)
+    await to_thread.run_sync(_copy_files, task, workspace)
 
 
 @asynccontextmanager
@@ -81,6 +82,12 @@ async def _run(
     if end.reason is not EndReason.EXITED:
         said = await to_thread.run_sync(tail, log)
         raise OSError(f"the set-up script {setup.script} ended as {end.reason.value} {end.error}: {said}".rstrip(": "))
+
+
+def _copy_files(task: Task, workspace: Path) -> None:
+    copy_files(workspace, task.workspace_files)
+    for name in task.home_folders:
+        (workspace / HOME_FOLDERS / name).mkdir(parents=True, exist_ok=True)
 
 
 def _copy(folder: Path, scratch: Path) -> None:

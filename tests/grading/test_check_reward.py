@@ -10,7 +10,7 @@ from grading.conftest import IN_NAMESPACES
 from pinchbench.grading.check_pytest import UnusableTestsError
 from pinchbench.grading.check_reward import Rewards, read_rewards
 from pinchbench.model.grade import Ungraded
-from pinchbench.model.task import WorkspaceFile
+from pinchbench.model.task import HOME_FOLDERS, WorkspaceFile
 from pinchbench.model.task_programs import RewardVerifier, ShownFile
 from suite_packs import put
 
@@ -74,16 +74,19 @@ async def test_a_script_finds_the_paths_that_its_task_states(desk: Desk, tmp_pat
         test "$PWD" = /app
         cat /tests/test.sh > /tests/copy.sh
         grep -q said /srv/sessions/chat.jsonl
+        test "$(cat "$HOME/skills/new.txt")" = left
         test "$(cat /app/out.txt) $(cat gt.txt) $(cat /srv/shown.txt) $TONE" = "$WANTED hidden shown kind"
         echo '{"reward": 0.25, "all": 1}' > /logs/verifier/reward.json
         exit 3
     """
+    put(desk.workspace / HOME_FOLDERS / "skills" / "new.txt", "left")
     desk.tell({"type": "message", "message": {"role": "user", "content": "said"}})
     grade = await desk.check(
         "",
         verifier=verifier(tmp_path / "tests", script),
         workspace_path="/app",
         transcript_path="/srv/sessions/chat.jsonl",
+        home_folders=("skills", "never-made"),
         files=(WorkspaceFile(dest="gt.txt", content="hidden"),),
         shown=(ShownFile(source=put(tmp_path / "shown.txt", "shown"), path="/srv/shown.txt"),),
         env={"TONE": "kind"},

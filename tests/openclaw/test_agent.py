@@ -15,7 +15,7 @@ from fakes import SEED_KEYS, fake_openclaw, open_gate
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn, TurnGate
 from pinchbench.openclaw import agent as module
-from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.agent import OpenClawAgent, task_places
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.export import elsewhere
 from pinchbench.openclaw.homes.credentials import UserState
@@ -24,6 +24,7 @@ from pinchbench.openclaw.homes.shared import SharedHome
 from pinchbench.openclaw.progress import WAITING, ProgressCallbacks
 from pinchbench.process import disk
 from pinchbench.process.supervise import Leftover, Limits, StopSignal
+from pinchbench.sandbox.spec import Mount
 from processes import living
 
 if TYPE_CHECKING:
@@ -575,3 +576,20 @@ def test_a_session_works_elsewhere_only_when_it_says_so(tmp_path: Path) -> None:
     assert elsewhere((), tmp_path / "here") == ""
     assert elsewhere(same, tmp_path / "here") == ""
     assert elsewhere((str(tmp_path), *same), tmp_path / "here") == str(tmp_path)
+
+
+async def test_a_folder_of_the_home_that_is_kept_lies_in_the_workspace(tmp_path: Path) -> None:
+    task = Task(
+        task_id="t",
+        name="t",
+        category="c",
+        grading_type=GradingType.AUTOMATED,
+        prompt="p",
+        turns=(),
+        workspace_path="/work",
+        home_folders=("skills",),
+    )
+    assert task_places(task, tmp_path) == (
+        Mount(source=str(tmp_path), target="/work", writable=True),
+        Mount(source=f"{tmp_path}/.home/skills", target="/home/agent/skills", writable=True),
+    )

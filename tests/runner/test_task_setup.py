@@ -42,6 +42,7 @@ async def set_up(folder: Path, script: str, sandbox: CheckSandbox | None, *, lim
         turns=(),
         workspace_files=(WorkspaceFile(dest="data.txt", source=pack / "data.txt"),),
         setup=SetupScript(folder=pack, script="environment/setup.sh", limit_s=limit_s),
+        home_folders=("skills",),
     )
     with fail_after(60):
         await set_up_workspace(task, workspace, seen_as=workspace, sandbox=sandbox, marker="test-setup")
@@ -59,7 +60,8 @@ async def test_a_script_fills_the_workspace_before_the_files_and_its_exit_code_i
         exit 7
     """
     workspace = await set_up(tmp_path, script, sandbox)
-    assert sorted(path.name for path in workspace.iterdir()) == ["data.txt", "env.txt", "where.txt"]
+    assert sorted(path.name for path in workspace.iterdir()) == [".home", "data.txt", "env.txt", "where.txt"]
+    assert list((workspace / ".home").iterdir()) == [workspace / ".home" / "skills"]
     assert (workspace / "data.txt").read_text("utf-8") == "data\n"
     copy = PurePath((workspace / "where.txt").read_text("utf-8").strip())
     assert not copy.is_relative_to(tmp_path)

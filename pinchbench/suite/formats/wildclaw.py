@@ -42,11 +42,15 @@ TRANSCRIPT = "/root/.openclaw/agents/main/sessions/chat.jsonl"
 PREAMBLE = "Your workspace is the folder {workspace}. You have {limit:g} seconds for this task."
 _CATEGORY = re.compile(r"\d\d_\w+")
 _WORKSPACE_PATH = re.compile(r"^## +Workspace Path[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_HOME_FOLDER = re.compile(r"\bPath\.home\(\) */ *([\"'])(?P<name>\w[\w-]*)\1")
 _NOTHING = frozenset({"", "none", "n/a", "-"})
 # What in a check needs the suite's container, each with the reason.
 _NEEDS_CONTAINER = (
     (re.compile(r"/root/(?!skills\b)|\.openclaw"), "its check reads OpenClaw's files in the suite's container"),
-    (re.compile(r"\bPath\.home\(|\bexpanduser\("), "its check looks into the agent's home, which is not kept"),
+    (
+        re.compile(r"\bPath\.home\(|\bexpanduser\("),
+        "its check looks into the agent's home, which is not kept as a whole",
+    ),
     (re.compile(r"OPENROUTER|JUDGE_MODEL"), "its check asks a judge of its own, whose key checks don't have"),
     (re.compile(r"localhost|127\.0\.0\.1|/audit\b"), "its check asks a service that has to outlive the agent"),
     (re.compile(r"\b(?:pip3?|apt|apt-get|npm)\s+install\b"), "its check installs packages, and has no network"),
@@ -128,6 +132,11 @@ class _TaskReader:
         needs = self._examine_check(document)
         exec_files, gt = self._files(document)
         shown = tuple(self._skills(document))
+        home_folders = _home_folders(document)
+        if shown and home_folders:
+            self._problem(
+                1, f"its check looks into {', '.join(home_folders)} of the agent's home, where its skills are not"
+            )
         digest = self._digest(raw, (*exec_files, *gt), shown)
         if self._problems:
             raise BrokenTaskError(self._problems)
@@ -141,6 +150,7 @@ class _TaskReader:
             shown=shown,
             workspace_path=WORKSPACE,
             transcript_path=TRANSCRIPT,
+            home_folders=home_folders,
             prerequisites=tuple(f"module:{name}" for name in needs),
             network=True,
             digest=digest,
@@ -169,7 +179,7 @@ class _TaskReader:
         for fence in section.fences:
             for number, line in enumerate(fence.text.split("\n"), start=fence.line + 1):
                 for pattern, reason in _NEEDS_CONTAINER:
-                    if pattern.search(line.replace(TRANSCRIPT, "")):
+                    if pattern.search(_HOME_FOLDER.sub("", line.replace(TRANSCRIPT, ""))):
                         self._problem(number, reason)
         names = {name for fence in section.fences for name in _imports(fence.text)}
         if "openai" in names:
@@ -221,6 +231,13 @@ def _lines(section: Section) -> list[str]:
     """Return the lines of a section, in a fence or not, without comments and words for nothing."""
     lines = (line.strip() for line in section.text.split("\n"))
     return [line for line in lines if line.lower() not in _NOTHING and not line.startswith(("```", "~~~", "#"))]
+
+
+def _home_folders(document: Document) -> tuple[str, ...]:
+    """Return the folders of the agent's home that the check looks into."""
+    section = document.sections.get("automated checks")
+    fences = section.fences if section is not None else ()
+    return tuple(sorted({found["name"] for fence in fences for found in _HOME_FOLDER.finditer(fence.text)}))
 
 
 def _content(folder: Path) -> list[Path]:

@@ -35,6 +35,15 @@ def test_a_task_has_its_path_its_data_its_skills_and_its_rule(tmp_path: Path, fo
     assert load_suite(tmp_path).suite.tasks[0].digest != task.digest
 
 
+def test_a_folder_of_the_agents_home_that_the_check_looks_into_is_kept(tmp_path: Path) -> None:
+    path = write_wildclaw(tmp_path) / "01_Office" / "01_Office_task_1_minutes.md"
+    text = path.read_text("utf-8").replace("minutes\ngone\n", "")
+    text = text.replace('Path("/root/skills/minutes/SKILL.md")', "Path.home() / 'skills' / 'minutes'")
+    path.write_text(text, encoding="utf-8")
+    [task] = load_suite(tmp_path).suite.tasks
+    assert (task.home_folders, task.needs_namespaces) == (("skills",), True)
+
+
 BROKEN = [
     # old, new, line, reason
     ("name: Minutes", "name: [Minutes", 4, "not valid YAML"),
@@ -53,7 +62,8 @@ BROKEN = [
     ("        return {", "    return {", 36, "not valid Python"),
     ('kwargs["workspace_path"] == "/tmp', '"/root/.openclaw/x" == "/tmp', 28, "OpenClaw's files"),
     ("# whatever the argument says", "# /root/.openclaw/agents/main/sessions/old.jsonl", 29, "OpenClaw's files"),
-    ('Path("/root/skills/minutes/SKILL.md")', "Path.home()", 33, "the agent's home, which is not kept"),
+    ('Path("/root/skills/minutes/SKILL.md")', "Path.home()", 33, "the agent's home, which is not kept as a whole"),
+    ('Path("/root/skills/minutes/SKILL.md")', 'Path.home() / "skills"', 1, "looks into skills of the agent's home"),
     ("# whatever the argument says", "# OPENROUTER_API_KEY", 29, "asks a judge of its own"),
     (
         "from pathlib import Path\n\n\n    def",
