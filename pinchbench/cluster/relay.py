@@ -34,12 +34,14 @@ from anyio.streams.tls import TLSStream
 
 from pinchbench.cluster.messages import RelayOpened
 from pinchbench.cluster.relay_url import endpoint_of, loopback_of, url_on_node
+from pinchbench.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from anyio import CancelScope
     from anyio.abc import ByteStream, SocketStream
+    from anyio.streams.stapled import MultiListener
 
     from pinchbench.cluster.messages import RelayAsked
 
@@ -164,15 +166,18 @@ async def open_relay(asked: RelayAsked, slots: int) -> AsyncGenerator[tuple[Rela
     """Lead to an endpoint of the command's machine for the duration of the block, on a node with so many slots.
 
     Yields what the command has to know, and the URL that leads to the endpoint on this node. Whoever can connect to the
-    loopback of this node can use it, as on the machine of the endpoint. Raises OSError.
+    loopback of this node can use it, as on the machine of the endpoint. Raises ClusterError.
     """
     from pinchbench.wire.certificates import Authority  # noqa: PLC0415 - cryptography takes a tenth of a second
 
-    authority = await to_thread.run_sync(Authority, [NAME])
+    try:
+        authority = await to_thread.run_sync(Authority, [NAME])
+    except OSError as error:
+        raise ClusterError(f"--relay can't make a certificate there: {error}.") from error
     entrance = _Entrance(_noticing_cuts(authority.context(NAME)), most_streams(slots))
     async with (
-        await create_tcp_listener(local_host=loopback_of(asked.url)) as near,
-        await create_tcp_listener(local_host=asked.address) as far,
+        await _listen(loopback_of(asked.url)) as near,
+        await _listen(asked.address) as far,
         create_task_group() as group,
     ):
         group.start_soon(near.serve, entrance.lead)
@@ -182,6 +187,17 @@ async def open_relay(asked: RelayAsked, slots: int) -> AsyncGenerator[tuple[Rela
         opened = RelayOpened(port=port, secret=entrance.secret, certificate=authority.pem.decode())
         yield opened, url_on_node(asked.url, near_port)
         group.cancel_scope.cancel()
+
+
+async def _listen(address: str) -> MultiListener[SocketStream]:
+    """Listen on a port that the system chooses. Raises ClusterError."""
+    try:
+        return await create_tcp_listener(local_host=address)
+    except OSError as error:
+        raise ClusterError(
+            f"--relay can't listen on {address} there: {error}. It has to be an address of the machine:"
+            " `ray start --node-ip-address` names the one that Ray has."
+        ) from error
 
 
 def most_streams(slots: int) -> int:

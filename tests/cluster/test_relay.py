@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from contextlib import asynccontextmanager
@@ -19,6 +20,8 @@ from fakes import nobody_listening, until
 from pinchbench.cluster import relay
 from pinchbench.cluster.messages import RelayAsked, RelayOpened
 from pinchbench.cluster.relay import carry_relay, most_streams, open_relay
+from pinchbench.errors import ClusterError
+from pinchbench.wire import certificates
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -256,3 +259,21 @@ async def test_links_of_a_command_that_has_gone_are_not_used_for_the_next_one(mo
         async with await found.connect() as stream:
             await stream.send(b"now")
             assert await read(stream, 3) == b"now"
+
+
+async def test_an_address_that_the_node_does_not_have_is_named_with_what_to_do() -> None:
+    asked = RelayAsked(url=f"http://{LOOPBACK}:8000/v1", address="192.0.2.1")
+    with pytest.raises(ClusterError, match=r"can't listen on 192\.0\.2\.1 there: .*ray start --node-ip-address"):
+        async with open_relay(asked, 1):
+            pass
+
+
+async def test_a_certificate_that_can_not_be_made_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(certificates, "Authority", full)
+    asked = RelayAsked(url=f"http://{LOOPBACK}:8000/v1", address=LOOPBACK)
+    with pytest.raises(ClusterError, match=r"--relay can't make a certificate there: .*No space left"):
+        async with open_relay(asked, 1):
+            pass
