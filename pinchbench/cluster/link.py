@@ -66,3 +66,13 @@ class Cluster(Protocol):
 
     async def start(self, node: NodeInfo, *, cpus: float, memory_bytes: int) -> NodeLink:
         """Reserve a part of a node and start its program there. Raises NodeUnavailableError."""
+
+    async def has_autoscaler(self) -> bool:
+        """Return whether nodes are added if somebody asks for them. Raises ClusterError."""
+
+    async def ask_for(self, asker: object, *, slots: int, slot_bytes: int) -> None:
+        """Ask the autoscaler for so many slots, on all nodes together; `asker` asks for nothing else then.
+
+        Of several who ask, the one who asks for most is heard. The request lasts until it is replaced, or this process
+        disconnects. Raises ClusterError.
+        """

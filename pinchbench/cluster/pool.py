@@ -6,6 +6,7 @@ import math
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import CapacityLimiter, connect_tcp, create_task_group, current_time, fail_after, move_on_after, to_thread
 
+from pinchbench.cluster import autoscaler
+from pinchbench.cluster.autoscaler import LOOK_S, NodeRequests
 from pinchbench.cluster.host import DISTRIBUTION
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
 from pinchbench.cluster.link import NodeLostError
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
 
 SLOT_BYTES = GIB  # of memory that a slot is counted with, as `--concurrency` says
 MAX_SKEW_S = 5.0  # between the clocks of two machines: times of trials on several are compared
-LOOK_S = 1.0  # Ray answers in a millisecond
 REJOIN_S = 20.0  # until a lost node that is there is used again: Ray takes 14 s to notice that one is dead
 MAX_LOSSES = 3  # of one node, which is left out then
 ANSWER_LIMIT_S = 10.0  # for a server on this machine, which may be busy
@@ -89,6 +91,7 @@ class ClusterPool:
         self._programs = count(1)
         self._losses = Counter[str]()  # how often a node was lost, by its id
         self._not_before: dict[str, float] = {}  # when a node may be used again, by its id
+        self._requests: NodeRequests | None = None
 
     async def open(
         self, run: RunContext, *, versions: Mapping[str, str], group: TaskGroup, stack: AsyncExitStack
@@ -105,7 +108,9 @@ class ClusterPool:
             await require_endpoint(url)
         if (state := run.prepared.state) is not None:
             self._names.update(state.node_ids)
-        started = await self._start_programs(run)
+        self._requests = NodeRequests(self._cluster, slots=run.prepared.slots, slot_bytes=SLOT_BYTES)
+        await self._requests.find_out()
+        started = await self._start_programs(run, self._requests)
         run.observer.set_up(f"setting up slots on {len(started)} nodes")
         inputs = None
         if needed := inputs_of(run.prepared):
@@ -118,7 +123,8 @@ class ClusterPool:
         slots = [slot for info, _, _ in started for slot in self._slots[info.id]]
         listed = ", ".join(f"{number} on {info.name}" for info, number, _ in started)
         lacking = run.prepared.slots - len(slots)
-        more = f" There is no room for {lacking} more: nodes that join are used for them." if lacking else ""
+        how = "Ray's autoscaler is asked for nodes" if self._requests.are_taken else "nodes that join are used for them"
+        more = f" There is no room for {lacking} more: {how}." if lacking else ""
         run.observer.tell(f"Slots: {listed}.{more}")
         network = _network(self._clients.values())
         self._plan = replace(self._plan, config=replace(config, network=network))
@@ -126,16 +132,20 @@ class ClusterPool:
 
     async def watch(self, add: Callable[[RemoteSlot], None]) -> None:
         """Use nodes that join, and leave out those that are drained or keep failing, as `SlotPool.watch` says."""
-        assert self._plan is not None  # noqa: S101 - `open` comes first
+        requests = self._requests
+        assert requests is not None  # noqa: S101 - `open` comes first
         last_seen = current_time()
+        patience_s = autoscaler.WAIT_FOR_NODES_S if requests.are_taken else WAIT_FOR_NODES_S
         async with create_task_group() as joining:
-            while current_time() - last_seen < WAIT_FOR_NODES_S:
+            while current_time() - last_seen < patience_s:
                 await anyio.sleep(LOOK_S)
                 try:
                     nodes = await self._nodes()
                 except ClusterError:
                     continue  # the next look tells, or the nodes do not answer
                 self._look(nodes)
+                with suppress(ClusterError):  # it is asked again
+                    await requests.ask(self._lacking)
                 if self._clients or self._setting_up:
                     last_seen = current_time()
                 for info, number in self._newcomers(nodes):
@@ -165,7 +175,6 @@ class ClusterPool:
 
     def _newcomers(self, nodes: Sequence[NodeInfo]) -> list[tuple[NodeInfo, int]]:
         """Return the nodes that are used from now on, and with how many slots."""
-        assert self._plan is not None  # noqa: S101 - as above
         used = self._clients.keys() | self._setting_up.keys()
         fresh = [
             node
@@ -174,8 +183,14 @@ class ClusterPool:
             and not node.is_draining
             and current_time() >= self._not_before.get(node.id, -math.inf)
         ]
+        return share_out(self._lacking, fresh)
+
+    @property
+    def _lacking(self) -> int:
+        """How many slots have no node."""
+        assert self._plan is not None  # noqa: S101 - as above
         taken = sum(map(len, self._slots.values())) + sum(self._setting_up.values())
-        return share_out(self._plan.run.prepared.slots - taken, fresh)
+        return self._plan.run.prepared.slots - taken
 
     async def _join(self, info: NodeInfo, number: int, add: Callable[[RemoteSlot], None]) -> None:
         """Set up slots on a node that has joined. One that can't take part is left out, with the reason."""
@@ -186,12 +201,21 @@ class ClusterPool:
         except ClusterError as error:
             run.observer.tell(f"{error} It is left out.")
             self._not_before[info.id] = math.inf
+            if not isinstance(error, NodeUnavailableError):
+                await self._stop_asking(run.observer.tell)
         else:
             run.observer.tell(f"The node {info.name} has joined: slots: {number}.")
             for slot in self._slots[info.id]:
                 add(slot)
         finally:
             del self._setting_up[info.id]
+
+    async def _stop_asking(self, tell: Callable[[str], None]) -> None:
+        """Let nobody add more nodes like one that can't be used."""
+        if self._requests is not None and self._requests.are_taken:
+            tell("Ray's autoscaler is not asked for more nodes.")
+            with suppress(ClusterError):  # then it forgets when this process disconnects
+                await self._requests.give_up()
 
     async def _set_up(self, info: NodeInfo, number: int, link: NodeLink) -> None:
         """Set up so many slots on a node whose program has started. Raises ClusterError."""
@@ -245,13 +269,21 @@ class ClusterPool:
         taken = {slot.number for slots in self._slots.values() for slot in slots}
         return (number for number in count(1) if number not in taken)
 
-    async def _start_programs(self, run: RunContext) -> list[tuple[NodeInfo, int, NodeLink]]:
+    async def _start_programs(self, run: RunContext, requests: NodeRequests) -> list[tuple[NodeInfo, int, NodeLink]]:
         """Start the programs of the nodes that get slots; return each node with how many, and the link to it.
 
         A node that can't be used now is left out if others can: Ray lists one that has died for some seconds more.
         Raises ClusterError.
         """
-        nodes = [node for node in await self._nodes() if not node.is_draining]
+
+        async def look() -> Sequence[NodeInfo]:
+            return [node for node in await self._nodes() if not node.is_draining]
+
+        nodes = await requests.first_nodes(
+            look,
+            is_enough=lambda found: bool(share_out(1, found)),
+            waits=lambda: run.observer.tell(autoscaler.WAITS),
+        )
         while shares := share_out(run.prepared.slots, nodes):
             links, unavailable = await self._start_on(run, shares)
             if not unavailable:

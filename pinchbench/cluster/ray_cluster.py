@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 from contextlib import asynccontextmanager, redirect_stdout, suppress
@@ -12,8 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import ray
 from anyio import CancelScope, connect_tcp, fail_after, move_on_after, to_thread
+from ray._private.ray_constants import DEBUG_AUTOSCALING_STATUS
 from ray._private.services import canonicalize_bootstrap_address
+from ray.autoscaler.sdk import request_resources
+from ray.autoscaler.v2.sdk import get_cluster_status
+from ray.autoscaler.v2.utils import is_autoscaler_v2
 from ray.exceptions import RayError, RayTaskError
+from ray.experimental.internal_kv import _internal_kv_get, internal_kv_get_gcs_client
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pinchbench.cluster.file_server import fetch_file
@@ -23,7 +29,7 @@ from pinchbench.cluster.node_facts import NodeFacts, read_facts_of_node
 from pinchbench.errors import ClusterError, NodeUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Collection, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
     from pathlib import Path
 
     from anyio import CapacityLimiter
@@ -37,10 +43,17 @@ ANSWER_LIMIT_S = 10.0  # for a connection, as far as the next continent
 CONNECT_LIMIT_S = 60.0  # a wrong token is refused after 20 s
 ACTOR_LIMIT_S = 120.0  # to import the package on a busy node; where there is no room it waits for ever
 SHUTDOWN_LIMIT_S = 20.0
+A_CPU = 0.01  # of each slot that is asked for: only nodes with CPUs are used
+MIRRORED = "node_"  # begins the types of nodes that no autoscaler has started
 
 
 class RayCluster:
     """The Ray cluster that this process is connected to."""
+
+    def __init__(self) -> None:
+        """Nothing is asked for yet."""
+        self._asked: dict[object, int] = {}
+        self._has_asked = False
 
     async def nodes(self) -> Sequence[NodeInfo]:
         """Return the nodes that live. Raises ClusterError."""
@@ -99,6 +112,43 @@ class RayCluster:
         task = ray.remote(num_cpus=0, max_retries=0, scheduling_strategy=strategy)(read_facts_of_node)
         answer: bytes = await _answer(task.remote(choice))
         return msgspec.json.decode(answer, type=NodeFacts)
+
+    async def has_autoscaler(self) -> bool:
+        """Return whether nodes are added if somebody asks for them. Raises ClusterError."""
+        return any(not name.startswith(MIRRORED) for name in await _ask_ray(_node_types))
+
+    async def ask_for(self, asker: object, *, slots: int, slot_bytes: int) -> None:
+        """Ask for slots, as `Cluster.ask_for` says. Raises ClusterError."""
+        self._asked[asker] = slots
+        self._has_asked = True
+        bundles = [{"CPU": A_CPU, "memory": slot_bytes}] * max(self._asked.values())
+        await _ask_ray(partial(request_resources, bundles=bundles))
+
+    async def withdraw(self) -> None:
+        """Ask for nothing, if anything was asked for. Raises ClusterError."""
+        if self._has_asked:
+            await _ask_ray(partial(request_resources, bundles=[]))
+
+
+async def _ask_ray(ask: Callable[[], T]) -> T:
+    """Return what a call says that takes milliseconds, unless the head is gone. Raises ClusterError."""
+    try:
+        with fail_after(ANSWER_LIMIT_S):
+            return await to_thread.run_sync(ask, abandon_on_cancel=True)
+    except (TimeoutError, RuntimeError, RayError) as error:
+        raise ClusterError(f"The Ray cluster does not answer: {_sentence(error)}.") from error
+
+
+def _node_types() -> Collection[str]:
+    """Return the names that an autoscaler has for the types of the cluster's nodes. Blocks.
+
+    Where there is none, its place is held by one that adds nothing, and has a type of its own for each node.
+    """
+    if is_autoscaler_v2():
+        status = get_cluster_status(internal_kv_get_gcs_client().address)
+        return {node.ray_node_type_name for node in (*status.active_nodes, *status.idle_nodes)}
+    status = json.loads(_internal_kv_get(DEBUG_AUTOSCALING_STATUS) or b"{}")
+    return ((status.get("autoscaler_report") or {}).get("node_type_mapping") or {}).values()
 
 
 def _is_encrypted() -> bool:
@@ -186,10 +236,13 @@ async def connect(head: str = "") -> AsyncGenerator[RayCluster]:
     # threads of Ray print to stdout what happens to nodes, whatever it is told; there, a script looks for the result
     with redirect_stdout(_Nowhere()):
         await _connect(head)
+        cluster = RayCluster()
         try:
-            yield RayCluster()
+            yield cluster
         finally:
             with CancelScope(shield=True), move_on_after(SHUTDOWN_LIMIT_S):
+                with suppress(ClusterError):
+                    await cluster.withdraw()
                 await to_thread.run_sync(ray.shutdown, abandon_on_cancel=True)
 
 

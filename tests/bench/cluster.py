@@ -69,6 +69,13 @@ class Some:
         """Start the program of one of them."""
         return await self.whole.start(node, cpus=cpus, memory_bytes=memory_bytes)
 
+    async def has_autoscaler(self) -> bool:
+        """No other nodes are used."""
+        return False
+
+    async def ask_for(self, asker: object, *, slots: int, slot_bytes: int) -> None:
+        """Nobody asks."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Took:

@@ -7,10 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 ALONE = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child")
 # Ray keeps sockets in /run and asks for an address; loopback is the only network there is
@@ -52,3 +51,15 @@ def play_alone(player: Path, folder: Path, *argv: str, **env: str) -> Any:
         logs = [folder / "log", *sorted(folder.glob("*.log")), *sorted(folder.glob("*/log")), *folder.glob("*/resumed")]
         raise AssertionError("\n".join(path.read_text("utf-8", "replace") for path in logs))
     return json.loads((folder / "seen.json").read_text("utf-8"))
+
+
+def files_below(*roots: Path) -> dict[str, bytes]:
+    """What the files below folders hold, by path; those that are removed meanwhile are left out."""
+    found = {}
+    for root in roots:
+        for folder, _, names in os.walk(root):
+            for path in (Path(folder, name) for name in names):
+                with suppress(FileNotFoundError):
+                    if path.is_file():
+                        found[str(path)] = path.read_bytes()
+    return found

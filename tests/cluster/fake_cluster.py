@@ -47,6 +47,8 @@ class FakeCluster:
     is_silent: bool = False
     has_token: bool = True
     versions: Mapping[str, str] = field(default_factory=lambda: VERSIONS)
+    grown: list[NodeInfo] | None = None  # what an autoscaler adds when it is asked; None without one
+    asked: list[int] = field(default_factory=list)
 
     async def nodes(self) -> Sequence[NodeInfo]:
         return tuple(self.live)
@@ -60,3 +62,12 @@ class FakeCluster:
         link = self.links[node.id] = FakeLink(answer=answer, is_silent=self.is_silent, has_token=self.has_token)
         link.ended = node.id == self.refusing
         return link
+
+    async def has_autoscaler(self) -> bool:
+        return self.grown is not None
+
+    async def ask_for(self, asker: object, *, slots: int, slot_bytes: int) -> None:  # noqa: ARG002
+        self.asked.append(slots)
+        if slots and self.grown:
+            self.live += self.grown
+            self.grown.clear()

@@ -27,6 +27,12 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return play_alone(PLAYER.with_name("with_token.py"), tmp_path_factory.mktemp("tokens"), PINCHBENCH_SANDBOX="none")
 
 
+@pytest.fixture(scope="module")
+def scaled(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What was seen of a cluster whose autoscaler adds a node with two slots to one."""
+    return play_alone(PLAYER.with_name("autoscaled.py"), tmp_path_factory.mktemp("scaled"), PINCHBENCH_SANDBOX="none")
+
+
 real = pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces of its own: {why_not()}")
 
 
@@ -112,7 +118,7 @@ def test_a_cluster_that_obeys_everybody_is_warned_of_and_used(tokens: Any) -> No
     assert "Ray runs without a token" in tokens["open"]["log"]
     assert [one["level"] for one in tokens["doctor-open"]] == ["warning"]
     assert "Ray runs without a token" in tokens["doctor-open"][0]["said"]
-    assert tokens["open"]["attempts"] == ["completed"] * 2, tokens["open"]["log"]
+    assert tokens["open"]["attempts"] == ["completed"] * 3, tokens["open"]["log"]
 
 
 @pytest.mark.chaos
@@ -133,3 +139,31 @@ def test_those_who_do_not_have_the_token_are_told_what_to_do(tokens: Any, token:
     assert "It has to be part of one, by `ray start`, with the same token (`ray get-auth-token`)." in run["log"]
     assert "Traceback" not in run["log"]
     assert "trials" not in run, "nothing has begun"
+
+
+@pytest.mark.chaos
+@real
+def test_an_autoscaler_adds_slots_during_a_run_and_is_asked_for_nothing_after_it(scaled: Any) -> None:
+    run = scaled["ended"]
+    assert run["attempts"] == ["completed"] * 4, run["log"]
+    assert "There is no room for 3 more: Ray's autoscaler is asked for nodes." in run["log"]
+    assert " has joined: slots: 2." in run["log"]
+    assert len({trial["node"] for trial in run["trials"].values()}) == 2
+    assert len(run["meanwhile"]) == 4, "the cluster can't have more than three"
+    assert run["afterwards"] == []
+
+
+@pytest.mark.chaos
+@real
+def test_an_autoscaler_is_asked_for_nothing_after_a_ctrl_c(scaled: Any) -> None:
+    run = scaled["broken off"]
+    assert run["attempts"] == ["interrupted"] * 3, run["log"]
+    assert len(run["meanwhile"]) == 4
+    assert run["afterwards"] == []
+
+
+@pytest.mark.chaos
+@real
+def test_nobody_is_asked_for_nodes_where_there_is_no_autoscaler(tokens: Any) -> None:
+    assert "There is no room for 1 more: nodes that join are used for them." in tokens["open"]["log"]
+    assert tokens["requested"] is None

@@ -10,27 +10,28 @@ import os
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio import create_task_group, fail_after, to_thread
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from cluster.alone import files_below
 from cluster.three_nodes import command, nothing_left, options, result
 from fakes import fake_openclaw, make_suite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
+NODE = ("--num-cpus=2", f"--memory={2 * 1024**3}")
 RAY = str(Path(sys.executable).with_name("ray"))
 LIMIT_S = 300.0
+REQUESTS = b"autoscaler_resource_request"  # where Ray keeps them
 HEAD = (
     "start",
     "--head",
     "--node-ip-address=127.0.0.1",
-    "--num-cpus=2",
-    f"--memory={2 * 1024**3}",
     "--object-store-memory=80000000",
     "--include-dashboard=false",
     "--block",
@@ -38,11 +39,13 @@ HEAD = (
 
 
 @asynccontextmanager
-async def head(port: int, log: Path, env: Mapping[str, str]) -> AsyncGenerator[str]:
-    """A head of its own for the duration of the block; its address."""
+async def head(port: int, log: Path, env: Mapping[str, str], *node: str) -> AsyncGenerator[str]:
+    """A head for the duration of the block, which is a node with these options, or has two slots; its address."""
     address = f"127.0.0.1:{port}"
     with log.open("wb") as out:
-        opening = anyio.open_process([RAY, *HEAD, f"--port={port}"], stdin=None, stdout=out, stderr=out, env=env)
+        opening = anyio.open_process(
+            [RAY, *HEAD, f"--port={port}", *(node or NODE)], stdin=None, stdout=out, stderr=out, env=env
+        )
         async with await opening as process:
             with fail_after(LIMIT_S):
                 while "Ray runtime started" not in (said := await to_thread.run_sync(log.read_text)):
@@ -51,10 +54,23 @@ async def head(port: int, log: Path, env: Mapping[str, str]) -> AsyncGenerator[s
             process.terminate()  # it ends those that it has started
 
 
+def client(address: str) -> Any:
+    """A client of a head."""
+    import ray  # noqa: PLC0415 - where its settings are in the environment
+
+    return ray._raylet.GcsClient(address=address)
+
+
+async def requested(gcs: Any) -> object:
+    """What the autoscaler of a head was asked for last; None if nobody has ever asked."""
+    found = await to_thread.run_sync(gcs.internal_kv_get, REQUESTS, None)
+    return None if found is None else json.loads(found)
+
+
 async def run(folder: Path, address: str, env: Mapping[str, str]) -> dict[str, object]:
-    """Run two trials on the node of a head; what the command says, and the result if there is one."""
+    """Run three trials on the two slots of a head; what the command says, and the result if there is one."""
     fake_openclaw(folder)
-    tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(2)})
+    tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(3)})
     argv = "run", *options(folder, tasks), f"--cluster=ray://{address}"
     async with command(*argv, log=folder / "log", env=env) as process:
         code = await process.wait()
@@ -79,6 +95,7 @@ async def play(folder: Path) -> dict[str, object]:
     seen: dict[str, object] = {}
     async with head(6379, folder / "head-open.log", env) as address:
         seen["open"] = await run(folder / "open", address, env)
+        seen["requested"] = await requested(client(address))
         seen["doctor-open"] = await doctor(folder / "doctor-open", address, env)
     token = folder / "home" / ".ray" / "auth_token"
     await anyio.run_process([RAY, "get-auth-token", "--generate"], env=env)
@@ -93,8 +110,8 @@ async def play(folder: Path) -> dict[str, object]:
             group.start_soon(refused, "wrong", {"RAY_AUTH_TOKEN": "0" * 64})
             group.start_soon(refused, "none", {"HOME": str(folder / "none")})
     secret = token.read_bytes().strip()
-    written = (path for root in (folder, Path(os.environ["RAY_TMPDIR"])) for path in root.rglob("*"))
-    seen["told"] = [str(path) for path in written if path.is_file() and path != token and secret in path.read_bytes()]
+    written = await to_thread.run_sync(files_below, folder, Path(os.environ["RAY_TMPDIR"]))
+    seen["told"] = [path for path, data in written.items() if secret in data and path != str(token)]
     return seen
 
 
