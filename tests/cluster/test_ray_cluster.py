@@ -33,6 +33,12 @@ def scaled(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return play_alone(PLAYER.with_name("autoscaled.py"), tmp_path_factory.mktemp("scaled"), PINCHBENCH_SANDBOX="none")
 
 
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What was seen of nodes in networks of their own, which a model on this machine's loopback is relayed to."""
+    return play_alone(PLAYER.with_name("apart.py"), tmp_path_factory.mktemp("apart"), PINCHBENCH_SANDBOX="none")
+
+
 real = pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces of its own: {why_not()}")
 
 
@@ -167,3 +173,14 @@ def test_an_autoscaler_is_asked_for_nothing_after_a_ctrl_c(scaled: Any) -> None:
 def test_nobody_is_asked_for_nodes_where_there_is_no_autoscaler(tokens: Any) -> None:
     assert "There is no room for 1 more: nodes that join are used for them." in tokens["open"]["log"]
     assert tokens["requested"] is None
+
+
+@pytest.mark.chaos
+@real
+def test_nodes_that_can_not_reach_this_machine_ask_its_model_and_only_the_model_gets_the_key(apart: Any) -> None:
+    assert {trial["reason"] for trial in apart["trials"].values()} == {"completed"}, apart["log"]
+    assert len({trial["node"] for trial in apart["trials"].values()}) == 2
+    assert len(set(apart["hosts"])) == 2, "each node has a port of its own"
+    assert set(apart["asked"]) == {"Bearer sk-relayed-6f1c2b7a9d3e"}
+    assert apart["searched"] > 50, "logs of Ray, of the run and of the nodes, and results"
+    assert apart["with the key"] == apart["command lines"] == []

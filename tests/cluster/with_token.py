@@ -110,7 +110,7 @@ async def play(folder: Path) -> dict[str, object]:
             group.start_soon(refused, "wrong", {"RAY_AUTH_TOKEN": "0" * 64})
             group.start_soon(refused, "none", {"HOME": str(folder / "none")})
     secret = token.read_bytes().strip()
-    written = await to_thread.run_sync(files_below, folder, Path(os.environ["RAY_TMPDIR"]))
+    written = await to_thread.run_sync(files_below, folder, Path(os.environ["RAY_TMPDIR"], "ray"))
     seen["told"] = [path for path, data in written.items() if secret in data and path != str(token)]
     return seen
 
