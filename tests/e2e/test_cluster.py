@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,27 @@ pytestmark = [
 ]
 
 
-def test_two_nodes_come_to_the_result_of_one_machine_and_replay_it(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the player has seen."""
     install(NEW_RELEASE)
-    seen = play_alone(PLAYER, tmp_path, NEW_RELEASE, PINCHBENCH_CACHE=str(cache_dir()))
+    return play_alone(PLAYER, tmp_path_factory.mktemp("ray"), NEW_RELEASE, PINCHBENCH_CACHE=str(cache_dir()))
+
+
+def test_two_nodes_come_to_the_result_of_one_machine_and_replay_it(seen: Any) -> None:
     cluster, machine, replayed = seen["cluster"], seen["machine"], seen["replayed"]
     for one in (cluster, replayed):
         assert len({trial.pop("node") for trial in one["trials"].values()}) == 2
     assert {trial.pop("node") for trial in machine["trials"].values()} == {None}
     assert cluster == machine == replayed
     assert cluster["scores"] == {"task_a": 1.0, "task_b": 1.0}
+
+
+def test_a_model_on_the_loopback_of_the_command_has_the_same_conversation_through_the_relay(seen: Any) -> None:
+    relayed, unrelayed = seen["relayed"], seen["unrelayed"]
+    [trial] = relayed["trials"].values()
+    assert trial.pop("node"), "it ran on a node"
+    assert [one.pop("node") for one in unrelayed["trials"].values()] == [None]
+    assert relayed == unrelayed
+    assert relayed["scores"] == {"task_a": 1.0}
+    assert relayed["asked"] > 1

@@ -15,9 +15,15 @@ import anyio
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cluster.three_nodes import command, nothing_left, start_cluster
+from pinchbench.demo.script import ScriptedTurn
+from pinchbench.demo.server import scripted_model
+from pinchbench.model.trial import TrialKey
+from pinchbench.suite.solution import ToolStep
 from real_openclaw import TaskFile, write_suite
 
 NODES = 2
+KEY_NAME = "KEY_OF_THE_MODEL"
+OWN_MODEL = {"relayed": ("--cluster=ray", "--relay"), "unrelayed": ()}
 NOTES = "The soup has nine grains."
 CHECK = """
 from pathlib import Path
@@ -82,13 +88,41 @@ async def play(folder: Path, release: str) -> dict[str, object]:
     async with command(*argv, log=folder / "replayed.log") as process:
         code = await process.wait()
     seen["replayed"] = {"code": code, **result(run.parent.parent / "replays")}
+    seen |= {place: await with_own_model(folder, suite, place, *more) for place, more in OWN_MODEL.items()}
     await nothing_left(folder)
     return seen
+
+
+async def with_own_model(folder: Path, suite: Path, place: str, *more: str) -> dict[str, object]:
+    """Run one trial with a model that listens on the loopback of this machine; what it was asked is in the result."""
+    key = TrialKey(task_id=TASKS[0].task_id, repetition=1)
+    [(_, steps, answer)] = TASKS[0].turns
+    async with scripted_model() as model:
+        turn = ScriptedTurn(steps=tuple(ToolStep(tool=tool, args=args) for tool, args in steps), answer=answer)
+        model.play("own", key, turn)
+        argv = [
+            "run",
+            "--model=local/own",
+            f"--base-url={model.base_url('own')}",
+            f"--api-key-env={KEY_NAME}",
+            f"--tasks-dir={suite}",
+            f"--suite={key.task_id}",
+            f"--workspace-files={folder / 'files'}",
+            f"--output-dir={folder / place}",
+            f"--run-root={folder / 'runs'}",
+            "--no-upload",
+            "--no-report",
+        ]
+        async with command(*argv, *more, log=folder / f"{place}.log") as process:
+            code = await process.wait()
+        asked = model.counted[key].requests
+    return {"code": code, "asked": asked, **result(folder / place)}
 
 
 def main() -> None:
     """Play everything below the folder, and write down what was seen."""
     folder = Path(sys.argv[1])
+    os.environ[KEY_NAME] = "sk-of-the-model"  # on the nodes too
     start_cluster(NODES)
     seen = anyio.run(play, folder, sys.argv[2])
     (folder / "seen.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
