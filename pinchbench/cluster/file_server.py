@@ -1,6 +1,6 @@
 """Sends files from a node over a TCP connection beside Ray, which takes several times as long and more memory.
 
-Who asks proves that it knows a secret, which is never sent: it signs what the server has made up, with the path.
+Who asks proves that it knows a secret, which is never sent: it signs what the server has made up, with the paths.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ import socketserver
 import stat
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from anyio import from_thread
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
 SECRET_BYTES = NONCE_BYTES = 32
 DIGEST_BYTES = hashlib.sha256().digest_size
 NUMBER_BYTES = 8
+SEPARATOR = b"\0"  # in a request: no path has one
 NO_FILE = 2 ** (8 * NUMBER_BYTES) - 1  # in place of a size
-MAX_PATH_BYTES = 4096
+MAX_REQUEST_BYTES = 16384  # a path, and the names of a trial's evidence
 CHUNK_BYTES = 1024 * 1024  # in memory at a time
 SILENCE_S = 10.0  # of the other end, which is lost then
 MAX_CONNECTIONS = 64  # at once: a run has 8, an experiment 8 for each of its runs
@@ -71,46 +73,62 @@ class FileServer(socketserver.ThreadingTCPServer):
 
 
 class _Sending(socketserver.BaseRequestHandler):
-    """One connection: one file, after its size; nothing where the signature is wrong."""
+    """One connection: files of one folder, each after its size; nothing where the signature is wrong."""
 
     def handle(self) -> None:
         connection = cast("socket.socket", self.request)
         connection.settimeout(SILENCE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a small file may wait for 40 ms
         nonce, until = secrets.token_bytes(NONCE_BYTES), time.monotonic() + SILENCE_S
         connection.sendall(nonce)
         length = int.from_bytes(receive(connection, NUMBER_BYTES, until))
-        if length > MAX_PATH_BYTES:
+        if length > MAX_REQUEST_BYTES:
             return
-        path, signature = receive(connection, length, until), receive(connection, DIGEST_BYTES, until)
+        request, signature = receive(connection, length, until), receive(connection, DIGEST_BYTES, until)
         connection.settimeout(SILENCE_S)
-        if not hmac.compare_digest(signature, _sign(cast("FileServer", self.server).secret, nonce, path)):
+        if not hmac.compare_digest(signature, _sign(cast("FileServer", self.server).secret, nonce, request)):
             return
-        try:
-            number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
+        folder, *names = map(os.fsdecode, request.split(SEPARATOR))
+        for name in names:
+            _send(connection, Path(folder) / name)
+
+
+def _send(connection: socket.socket, path: Path) -> None:
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        connection.sendall(NO_FILE.to_bytes(NUMBER_BYTES))
+        return
+    with open(number, "rb") as file:  # noqa: PTH123 - an open one
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
             connection.sendall(NO_FILE.to_bytes(NUMBER_BYTES))
             return
-        with open(number, "rb") as file:  # noqa: PTH123 - an open one
-            status = os.fstat(number)
-            if not stat.S_ISREG(status.st_mode):
-                connection.sendall(NO_FILE.to_bytes(NUMBER_BYTES))
-                return
-            connection.sendall(status.st_size.to_bytes(NUMBER_BYTES))
-            connection.sendfile(file, count=status.st_size or None)
+        connection.sendall(status.st_size.to_bytes(NUMBER_BYTES))
+        if status.st_size and connection.sendfile(file, count=status.st_size) < status.st_size:
+            raise ConnectionError("the file has become shorter")
 
 
-def fetch_file(address: tuple[str, int], secret: bytes, path: str, to: Path) -> str:
-    """Copy a file from the server into a new one; return its SHA-256. Blocks; call it in a thread of anyio.
+def fetch_files(address: tuple[str, int], secret: bytes, folder: str, names: Iterable[str], to: Path) -> dict[str, str]:
+    """Copy files of a folder from the server into new ones; return the SHA-256 of each by its name.
 
-    A cancellation takes effect between two chunks. Raises OSError; what has arrived is there then. FileNotFoundError
-    says that the server has no such regular file.
+    What the server does not have as a regular file is left out. Blocks; call it in a thread of anyio. A cancellation
+    takes effect between two chunks. Raises OSError; what has arrived is there then.
     """
-    digest, buffer = hashlib.sha256(), memoryview(bytearray(CHUNK_BYTES))
-    with socket.create_connection(address, timeout=SILENCE_S) as connection, to.open("xb") as file:
-        nonce, name = receive(connection, NONCE_BYTES), os.fsencode(path)
-        connection.sendall(len(name).to_bytes(NUMBER_BYTES) + name + _sign(secret, nonce, name))
-        if (left := int.from_bytes(receive(connection, NUMBER_BYTES))) == NO_FILE:
-            raise FileNotFoundError(path)
+    names, arrived, buffer = tuple(names), dict[str, str](), memoryview(bytearray(CHUNK_BYTES))
+    with socket.create_connection(address, timeout=SILENCE_S) as connection:
+        nonce = receive(connection, NONCE_BYTES)
+        request = SEPARATOR.join(map(os.fsencode, (folder, *names)))
+        connection.sendall(len(request).to_bytes(NUMBER_BYTES) + request + _sign(secret, nonce, request))
+        for name in names:
+            if (size := int.from_bytes(receive(connection, NUMBER_BYTES))) != NO_FILE:
+                arrived[name] = _receive_file(connection, size, to / name, buffer)
+    return arrived
+
+
+def _receive_file(connection: socket.socket, left: int, to: Path, buffer: memoryview) -> str:
+    digest = hashlib.sha256()
+    with to.open("xb") as file:
         while left:
             from_thread.check_cancelled()
             if not (size := connection.recv_into(buffer, min(left, CHUNK_BYTES), socket.MSG_WAITALL)):
@@ -121,8 +139,8 @@ def fetch_file(address: tuple[str, int], secret: bytes, path: str, to: Path) -> 
     return digest.hexdigest()
 
 
-def _sign(secret: bytes, nonce: bytes, path: bytes) -> bytes:
-    return hmac.digest(secret, nonce + path, "sha256")
+def _sign(secret: bytes, nonce: bytes, request: bytes) -> bytes:
+    return hmac.digest(secret, nonce + request, "sha256")
 
 
 def receive(connection: socket.socket, size: int, until: float = math.inf) -> bytes:

@@ -66,15 +66,15 @@ class NodeHost:
                 return server.port, server.secret
         return 0, b""
 
-    async def send(self, message: bytes) -> None:
-        """Pass a message on to the program.
+    async def send(self, frames: bytes) -> None:
+        """Pass messages on to the program, each in its frame.
 
         One that has ended gets none: `events` tells of the end, after the last messages, which say why.
         """
         assert self._stream is not None  # noqa: S101 - `start` comes first
         async with self._writing:
             with suppress(anyio.BrokenResourceError):
-                await self._stream.send(frame(message))
+                await self._stream.send(frames)
 
     async def events(self, after: int) -> list[bytes] | None:
         """Return the messages from the program beyond the first `after`, waiting a moment for one; None at its end.
@@ -85,7 +85,7 @@ class NodeHost:
         del self._held[: after - self._first]
         self._first = after
         try:
-            await self.send(encode(Beat()))
+            await self.send(frame(encode(Beat())))
             if not self._held:
                 with move_on_after(POLL_S):
                     while not self._held:

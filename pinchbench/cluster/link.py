@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from anyio import fail_after
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from anyio import CapacityLimiter
+
+T = TypeVar("T")
+
+LEASE_S = 10.0  # without an answer; a call takes a second at most, and milliseconds beyond
 
 
 class NodeLostError(Exception):
@@ -19,8 +25,8 @@ class NodeLostError(Exception):
 class NodeLink(Protocol):
     """The connection to the program of a node; see `NodeHost`. Every call may raise NodeLostError."""
 
-    async def send(self, message: bytes) -> None:
-        """Pass a message on to the program."""
+    async def send(self, frames: bytes) -> None:
+        """Pass messages on to the program, each in its frame."""
 
     async def events(self, after: int) -> list[bytes] | None:
         """Return the messages from the program beyond the first `after`; None at its end."""
@@ -28,10 +34,10 @@ class NodeLink(Protocol):
     async def read(self, path: str, offset: int, size: int) -> bytes:
         """Return a part of a file. Raises OSError too."""
 
-    async def fetch(self, path: str, to: Path, limiter: CapacityLimiter) -> str | None:
-        """Copy a file into a new one as fast as the network can, in a thread that `limiter` counts.
+    async def fetch(self, folder: str, names: Collection[str], to: Path, limiter: CapacityLimiter) -> Mapping[str, str]:
+        """Copy files of a folder into new ones as fast as the network can, in a thread that `limiter` counts.
 
-        Returns its SHA-256; None, and no new file, if that did not work, which `read` may.
+        Returns the SHA-256 of each by its name. Those that are left out are not there, and may be read with `read`.
         """
 
     async def about(self) -> tuple[str, float, bool]:
@@ -76,3 +82,12 @@ class Cluster(Protocol):
         Of several who ask, the one who asks for most is heard. The request lasts until it is replaced, or this process
         disconnects. Raises ClusterError.
         """
+
+
+async def within_lease(call: Awaitable[T]) -> T:
+    """Await a call to a node for as long as it is given. Raises NodeLostError when there is no answer."""
+    try:
+        with fail_after(LEASE_S):
+            return await call
+    except TimeoutError as error:
+        raise NodeLostError(f"it did not answer for {LEASE_S:.0f} s") from error

@@ -82,7 +82,7 @@ from pinchbench.runner.slot import TrialCallbacks
 from pinchbench.runner.slots import secrets_of, user_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -319,7 +319,8 @@ async def _make_trials(serving: _Slots, inbox: MemoryObjectReceiveStream[ToNode]
             case Stop() | EndTrial():
                 _stop(serving, message)
             case Forget():
-                trials.start_soon(_forget, run.files.folder / message.evidence, Path(message.workspace))
+                folders = run.files.folder / message.evidence, Path(message.workspace)
+                trials.start_soon(partial(to_thread.run_sync, _remove, folders, abandon_on_cancel=True))
             case End():
                 return
             case Begin() | InputPart() | Beat():
@@ -365,9 +366,9 @@ def _output(start: StartTrial, serving: _Slots) -> Callable[[str, str], None]:
     return output
 
 
-async def _forget(*folders: Path) -> None:
+def _remove(folders: Iterable[Path]) -> None:
     for folder in folders:
-        await to_thread.run_sync(remove_folder, folder, abandon_on_cancel=True)
+        remove_folder(folder)
 
 
 async def _serve(number: int) -> None:

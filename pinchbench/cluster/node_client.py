@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, TypeVar, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import anyio
 import msgspec
-from anyio import CapacityLimiter, Event, create_task_group, fail_after, move_on_after, to_thread
+from anyio import CapacityLimiter, Event, create_task_group, move_on_after, to_thread
 
-from pinchbench.cluster.link import NodeLostError
+from pinchbench.cluster.copying import PIECE_BYTES, copy_files
+from pinchbench.cluster.link import LEASE_S, NodeLostError, within_lease
 from pinchbench.cluster.messages import (
     Activity,
     End,
@@ -33,6 +32,7 @@ from pinchbench.cluster.messages import (
     Waits,
     decode_from_node,
     encode,
+    frame,
 )
 from pinchbench.cluster.relay import carry_relay
 from pinchbench.cluster.row import Row
@@ -44,7 +44,7 @@ from pinchbench.process.disk import is_disk_full
 from pinchbench.results.evidence import Evidence, digests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from anyio import CancelScope
 
@@ -57,11 +57,7 @@ if TYPE_CHECKING:
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.slot import TrialCallbacks
 
-T = TypeVar("T")
-
-LEASE_S = 10.0  # without an answer; a call takes a second at most, and milliseconds beyond
 END_LIMIT_S = 60.0  # for a node to end its trials and remove its folders, which takes it 30 s at most
-PIECE_BYTES = 4 * 1024 * 1024  # of a file at a time: of 1 MB, calls take a third of the time more
 EVIDENCE_NAMES = frozenset(path.name for path in Evidence(folder=Path()).of_agent)
 LOST = "the node {name} was lost: {why}"
 
@@ -93,6 +89,8 @@ class NodeClient:
         self._begin: Begin | None = None
         self._relay: RelayOpened | None = None
         self._relay_opened = Event()
+        self._outgoing: list[bytes] = []  # frames that wait for the call that sends them
+        self._has_outgoing = Event()
         self._running: dict[int, _Running] = {}
         self._settled = Event()  # ready, refused or lost
         self._closing = Event()
@@ -128,6 +126,7 @@ class NodeClient:
         """
         try:
             async with create_task_group() as group:
+                group.start_soon(self._deliver, group.cancel_scope)
                 group.start_soon(self._pass_on, group.cancel_scope)
                 group.start_soon(self._carry)
                 await self._listen()
@@ -159,12 +158,14 @@ class NodeClient:
 
     async def make(self, slot: int, attempt: Attempt, callbacks: TrialCallbacks, files: RunFiles) -> Outcome:
         """Make an attempt in a slot of the node, and fetch its evidence. Raises NodeLostError."""
+        if self.lost:
+            raise NodeLostError(self.lost)
         running = self._running[slot] = _Running(callbacks=callbacks)
         try:
             start = StartTrial(
                 slot=slot, key=attempt.key, attempt=attempt.number, shows_output=callbacks.output is not None
             )
-            await self._send(start)
+            self._post(start)
             async with create_task_group() as group:
                 group.start_soon(self._end_when, callbacks.stop, slot)
                 await running.ended.wait()
@@ -172,8 +173,7 @@ class NodeClient:
             if running.outcome is None:
                 raise NodeLostError(self.lost)
             outcome = await self._fetch(running.outcome, files.trial(attempt.key, attempt.number))
-            with suppress(NodeLostError):  # all of the attempt is here
-                await self._send(Forget(evidence=outcome.evidence, workspace=outcome.workspace))
+            self._post(Forget(evidence=outcome.evidence, workspace=outcome.workspace))
         finally:
             del self._running[slot]
             self._close_if_idle()
@@ -182,19 +182,34 @@ class NodeClient:
 
     async def _end_when(self, stop: Event, slot: int) -> None:
         await stop.wait()
-        with suppress(NodeLostError):  # `_listen` finds out too
-            await self._send(EndTrial(slot=slot))
+        self._post(EndTrial(slot=slot))
 
     async def _send(self, message: ToNode) -> None:
         if self.lost:
             raise NodeLostError(self.lost)
-        await _within_lease(self._link.send(encode(message)))
+        await within_lease(self._link.send(frame(encode(message))))
+
+    def _post(self, message: ToNode) -> None:
+        """Send a message soon, with others that wait: a call for each takes more of this process than all else."""
+        self._outgoing.append(frame(encode(message)))
+        self._has_outgoing.set()
+
+    async def _deliver(self, attending: CancelScope) -> None:
+        """Send what is posted; without an answer, the node is lost."""
+        try:
+            while True:
+                await self._has_outgoing.wait()
+                frames, self._outgoing, self._has_outgoing = b"".join(self._outgoing), [], Event()
+                await within_lease(self._link.send(frames))
+        except NodeLostError as error:
+            self._lose(str(error))
+            attending.cancel()
 
     async def _listen(self) -> None:
         """Ask for events until the node's program has ended, or the node is lost."""
         seen = 0
         try:
-            while (events := await _within_lease(self._link.events(seen))) is not None:
+            while (events := await within_lease(self._link.events(seen))) is not None:
                 seen += len(events)
                 for event in events:
                     self._take(decode_from_node(event))
@@ -220,8 +235,7 @@ class NodeClient:
 
         async def tell(event: Event, message: ToNode) -> None:
             await event.wait()
-            with suppress(NodeLostError):  # `_listen` finds out too
-                await self._send(message)
+            self._post(message)
 
         async with create_task_group() as group:
             group.start_soon(tell, self._run.interrupt.stop, Stop())
@@ -270,31 +284,18 @@ class NodeClient:
         """Copy the evidence of an attempt, and check that it is what the node says. Raises NodeLostError."""
         assert self.ready is not None  # noqa: S101 - trials come after
         stated = outcome.files or {}
+        names = stated.keys() & EVIDENCE_NAMES
         source = PurePosixPath(self.ready.folder) / outcome.evidence
         try:
             await to_thread.run_sync(_make_folder, folder)
-            for name in stated.keys() & EVIDENCE_NAMES:
-                if await self._copy(str(source / name), folder / name) != stated[name]:
+            arrived = await copy_files(self._link, source, names, folder, self._copying)
+            for name in names:
+                if arrived[name] != stated[name]:
                     raise OSError(f"{name} did not arrive as it was written")  # noqa: TRY301
         except OSError as error:
             arrived = await to_thread.run_sync(digests_of, Evidence(folder=folder).of_agent)
             return _without_evidence(replace(outcome, files=arrived), error)
         return outcome
-
-    async def _copy(self, path: str, to: Path) -> str:
-        """Copy a file, in pieces if there is no faster way; return its SHA-256. Raises OSError and NodeLostError."""
-        if (fetched := await self._link.fetch(path, to, self._copying)) is not None:
-            return fetched
-        digest = hashlib.sha256()
-        async with await anyio.open_file(to, "xb") as file:
-            offset, is_whole = 0, False
-            while not is_whole:
-                async with self._copying:
-                    data = await _within_lease(self._link.read(path, offset, PIECE_BYTES))
-                    digest.update(data)
-                    await file.write(data)
-                offset, is_whole = offset + len(data), len(data) < PIECE_BYTES
-        return digest.hexdigest()
 
 
 def _make_folder(folder: Path) -> None:
@@ -323,15 +324,6 @@ def _report(callbacks: TrialCallbacks, message: Activity | Output | Waits | Rate
             callbacks.rate_limited()
         case Used():
             callbacks.used(message.usage)
-
-
-async def _within_lease(call: Awaitable[T]) -> T:
-    """Await a call to a node for as long as it is given. Raises NodeLostError when there is no answer."""
-    try:
-        with fail_after(LEASE_S):
-            return await call
-    except TimeoutError as error:
-        raise NodeLostError(f"it did not answer for {LEASE_S:.0f} s") from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

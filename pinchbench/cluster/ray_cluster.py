@@ -22,14 +22,14 @@ from ray.exceptions import RayError, RayTaskError
 from ray.experimental.internal_kv import _internal_kv_get, internal_kv_get_gcs_client
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from pinchbench.cluster.file_server import fetch_file
+from pinchbench.cluster.file_server import fetch_files
 from pinchbench.cluster.host import NodeHost
 from pinchbench.cluster.link import NodeInfo, NodeLostError
 from pinchbench.cluster.node_facts import NodeFacts, read_facts_of_node
 from pinchbench.errors import ClusterError, NodeUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from anyio import CapacityLimiter
@@ -168,8 +168,8 @@ class _RayLink:
         self._actor = actor
         self.direct: tuple[tuple[str, int], bytes] | None = None  # where files are served, and the secret for that
 
-    async def send(self, message: bytes) -> None:
-        await _answer(self._actor.send.remote(message))
+    async def send(self, frames: bytes) -> None:
+        await _answer(self._actor.send.remote(frames))
 
     async def events(self, after: int) -> list[bytes] | None:
         events: list[bytes] | None = await _answer(self._actor.events.remote(after))
@@ -179,17 +179,15 @@ class _RayLink:
         data: bytes = await _answer(self._actor.read.remote(path, offset, size))
         return data
 
-    async def fetch(self, path: str, to: Path, limiter: CapacityLimiter) -> str | None:
+    async def fetch(self, folder: str, names: Collection[str], to: Path, limiter: CapacityLimiter) -> Mapping[str, str]:
         if self.direct is None:
-            return None
+            return {}
         try:
-            return await to_thread.run_sync(fetch_file, *self.direct, path, to, limiter=limiter)
-        except FileNotFoundError:
-            pass  # `read` tells what is there
+            return await to_thread.run_sync(fetch_files, *self.direct, folder, names, to, limiter=limiter)
         except OSError:
             self.direct = None  # a firewall lets nothing through, or the node is going
-        await to_thread.run_sync(partial(to.unlink, missing_ok=True))
-        return None
+        await to_thread.run_sync(_remove, [to / name for name in names])
+        return {}
 
     async def about(self) -> tuple[str, float, bool]:
         about: tuple[str, float, bool] = await _answer(self._actor.about.remote())
@@ -198,6 +196,11 @@ class _RayLink:
     async def close(self) -> None:
         with suppress(RayError):
             await to_thread.run_sync(ray.kill, self._actor, abandon_on_cancel=True)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
 
 
 async def _answer(call: Awaitable[T]) -> T:

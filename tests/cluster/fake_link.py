@@ -16,6 +16,7 @@ from pinchbench.cluster.messages import (
     Begin,
     End,
     Ended,
+    FrameReader,
     FromNode,
     NodeReady,
     StartTrial,
@@ -64,10 +65,14 @@ class FakeLink:
         self.events_put.append(encode(message))
         self.changed.set()
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, frames: bytes) -> None:
         if self.lost:
             raise NodeLostError("the link is down")
-        self.sent.append(decoded := decode_to_node(message))
+        for message in FrameReader().feed(frames):
+            self.take(decode_to_node(message))
+
+    def take(self, decoded: ToNode) -> None:
+        self.sent.append(decoded)
         match decoded:
             case Begin():
                 self.put(self.answer)
@@ -98,8 +103,8 @@ class FakeLink:
             raise FileNotFoundError(path)
         return self.files[name][offset : offset + size]
 
-    async def fetch(self, *_: object) -> None:
-        """There is no faster way."""
+    async def fetch(self, *_: object) -> dict[str, str]:
+        return {}  # there is no faster way
 
     async def about(self) -> tuple[str, float, bool]:
         return self.release, time.time() + self.ahead_s, self.has_token

@@ -28,6 +28,7 @@ from pinchbench.cluster.messages import (
     StartTrial,
     decode_from_node,
     encode,
+    frame,
 )
 from pinchbench.cluster.relay import carry_relay
 from pinchbench.files.folders import remove_folder
@@ -107,7 +108,7 @@ async def send(caller: Caller, folder: Path, message: Begin, suite: Suite | None
     archive = folder / "inputs.tar.gz"
     pack_inputs(inputs_of(replace(prepared, suite=suite or prepared.suite)), archive)
     for one in (message, InputPart(data=archive.read_bytes()), InputPart(data=b"")):
-        await caller.host.send(encode(one))
+        await caller.host.send(frame(encode(one)))
 
 
 async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
         ready = await caller.next(NodeReady)
         assert isinstance(ready, NodeReady)
         key = TrialKey(task_id="task_a", repetition=1)
-        await caller.host.send(encode(StartTrial(slot=1, key=key, attempt=1, shows_output=False)))
+        await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1, shows_output=False))))
         ended = await caller.next(Ended)
         assert isinstance(ended, Ended)
         outcome = ended.outcome
@@ -128,7 +129,7 @@ async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
         assert outcome.files is not None
         assert file_digest(path) == outcome.files["transcript.jsonl"]
         assert data == path.read_bytes()
-        await caller.host.send(encode(End()))
+        await caller.host.send(frame(encode(End())))
         await caller.end()
     assert list((tmp_path / "runs").iterdir()) == []
 
@@ -145,7 +146,7 @@ async def test_a_node_makes_trials_of_each_of_several_suites(tmp_path: Path) -> 
         assert ready.digests == {task.task_id: task.digest for task in suite.tasks}
         for task in suite.tasks:
             key = TrialKey(task_id=task.task_id, repetition=1)
-            await caller.host.send(encode(StartTrial(slot=1, key=key, attempt=1, shows_output=False)))
+            await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1, shows_output=False))))
             ended = await caller.next(Ended)
             assert isinstance(ended, Ended)
             assert (ended.outcome.key, ended.outcome.reason) == (key, Reason.COMPLETED)
@@ -204,6 +205,6 @@ async def test_a_node_asks_an_endpoint_of_its_callers_machine_through_the_relay(
         await caller.next(NodeReady)
         assert {request.path for request in model.requests} == {"/v1/chat/completions"}
         assert str(model.port) not in model.requests[0].headers["host"], "it came through the node's own port"
-        await caller.host.send(encode(End()))
+        await caller.host.send(frame(encode(End())))
         await caller.end()
         group.cancel_scope.cancel()

@@ -12,7 +12,7 @@ from anyio import CapacityLimiter, create_task_group, fail_after, to_thread
 
 from cluster.fake_link import FILES, FakeLink
 from fakes import fake_openclaw, run_config, until
-from pinchbench.cluster import node_client
+from pinchbench.cluster import link as link_module
 from pinchbench.cluster.link import NodeInfo
 from pinchbench.cluster.messages import (
     Begin,
@@ -31,7 +31,7 @@ from pinchbench.runner.run_context import make_context
 from pinchbench.runner.slot import TrialCallbacks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Collection
     from pathlib import Path
 
     from pinchbench.model.outcome import Outcome
@@ -169,15 +169,16 @@ async def test_a_trial_whose_evidence_has_arrived_counts_though_its_node_is_lost
     assert outcome.reason is Reason.COMPLETED
 
 
-async def test_a_file_that_arrives_at_once_is_not_read_in_pieces_and_checked_all_the_same(run: RunContext) -> None:
+async def test_what_arrives_at_once_is_not_read_in_pieces_and_checked_all_the_same(run: RunContext) -> None:
     link = FakeLink()
     arrived = dict(FILES)
 
-    async def fetch(path: str, to: Path, limiter: CapacityLimiter) -> str:
+    async def fetch(folder: str, names: Collection[str], to: Path, limiter: CapacityLimiter) -> dict[str, str]:
         assert limiter.borrowed_tokens == 0, "it is the link that takes one"
-        data = arrived[path.rpartition("/")[2]]
-        await to_thread.run_sync(to.write_bytes, data)
-        return hashlib.sha256(data).hexdigest()
+        assert folder.startswith("/node/trials/task_a")
+        for name in names:
+            await to_thread.run_sync((to / name).write_bytes, arrived[name])
+        return {name: hashlib.sha256(arrived[name]).hexdigest() for name in names}
 
     link.fetch = fetch  # type: ignore[method-assign, assignment]
     link.files.clear()
@@ -187,16 +188,8 @@ async def test_a_file_that_arrives_at_once_is_not_read_in_pieces_and_checked_all
         assert (await made(client, run)).reason is Reason.EVIDENCE_LOST
 
 
-async def test_a_large_file_arrives_in_pieces(run: RunContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_client, "PIECE_BYTES", 900)
-    async with joined(FakeLink(), run) as client:
-        outcome = await made(client, run)
-    assert outcome.reason is Reason.COMPLETED
-    assert (run.files.folder / outcome.evidence / "transcript.jsonl").read_bytes() == FILES["transcript.jsonl"]
-
-
 async def test_a_node_that_does_not_answer_is_lost(run: RunContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_client, "LEASE_S", 0.05)
+    monkeypatch.setattr(link_module, "LEASE_S", 0.05)
     async with joined(FakeLink(is_silent=True), run) as client:
         outcome = await made(client, run)
     assert outcome.reason is Reason.NODE_LOST
