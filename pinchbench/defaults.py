@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-MAX_CONCURRENCY = 64
+MAX_CONCURRENCY = 1024  # of all nodes of a cluster
+MAX_MACHINE_SLOTS = 64  # of one machine
 MAX_RUNS = 1000
 MAX_REQUESTS = 1000
 MAX_PROBES = 1000  # trials from one point at which probes are sent to the next

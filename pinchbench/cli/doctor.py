@@ -18,7 +18,7 @@ from pinchbench.cli.options import CONTEXT, FOLDER, SUITE_FORMAT, TASKS_DIR, opt
 @option("--judge", "judge_model", metavar="MODEL", help="The judge that is going to be asked; as for `run`.")
 @option("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge.")
 @option("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key.")
-@option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), default=1, show_default=True,
+@option("--concurrency", type=click.IntRange(1, defaults.MAX_MACHINE_SLOTS), default=1, show_default=True,
         help="Trials at once that the machine is to be fit for.")  # fmt: skip
 @option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw; as for `run`.")
 @option("--isolation", type=click.Choice([one.value for one in defaults.Isolation]), default="auto",

@@ -27,7 +27,7 @@ from pinchbench.cluster.node_client import NodeClient, RemoteSlot
 from pinchbench.cluster.node_names import name_nodes
 from pinchbench.cluster.places import SharedNodes
 from pinchbench.cluster.relay_url import endpoint_of, own_endpoint
-from pinchbench.defaults import Isolation, Network, Sandbox, SuiteFormat
+from pinchbench.defaults import MAX_MACHINE_SLOTS, Isolation, Network, Sandbox, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.openclaw.homes.choose import GIB
 from pinchbench.runner.provenance import plain_config
@@ -395,8 +395,8 @@ async def settle(config: RunConfig, *, relays: bool = False) -> RunConfig:
 
 
 def share_out(slots: int, nodes: Sequence[NodeInfo]) -> list[tuple[NodeInfo, int]]:
-    """Share slots out among nodes by their CPUs, as far as their memory goes (pure)."""
-    room = {node.id: int(node.memory_bytes // SLOT_BYTES) for node in nodes}
+    """Share slots out among nodes by their CPUs, as far as their memory goes, and no machine has too many (pure)."""
+    room = {node.id: min(MAX_MACHINE_SLOTS, int(node.memory_bytes // SLOT_BYTES)) for node in nodes}
     counts = dict.fromkeys(room, 0)
     for _ in range(min(slots, sum(room.values()))):
         fullest = min(

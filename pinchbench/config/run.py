@@ -58,7 +58,7 @@ class RunConfig:
         upload: whether a finished run may be offered to the public leaderboard.
         upload_notes: whether what graders wrote may go there too, not numbers alone.
         timeout_multiplier: scales every task's limit; above 0, at most 100.
-        concurrency: slots, 1 to 64.
+        concurrency: slots, 1 to 1024; at most 64 of them on one machine.
         runs: repetitions of each task, 1 to 1000; None for as many as each task states.
         thinking: OpenClaw's thinking level, None for its default.
         base_url: an OpenAI-compatible endpoint for the model's provider, None for the provider OpenClaw knows.

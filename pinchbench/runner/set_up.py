@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from pinchbench.defaults import MAX_MACHINE_SLOTS
 from pinchbench.errors import ConfigError
 from pinchbench.openclaw.command import is_long
 from pinchbench.openclaw.homes.credentials import UserState
@@ -78,7 +79,12 @@ class Ready:
 
 
 def require_capacity(slots: int) -> None:
-    """Raise the limit of open files as far as it goes. Raises ConfigError when the limits can't carry so many slots."""
+    """Raise the limit of open files as far as it goes. Raises ConfigError for more slots than this machine carries."""
+    if slots > MAX_MACHINE_SLOTS:
+        raise ConfigError(
+            f"--concurrency {slots} is out of range for one machine; there, it goes from 1 to {MAX_MACHINE_SLOTS}. More"
+            " slots need the nodes of a --cluster."
+        )
     raise_open_files()
     files, tasks = allowed_open_files(), allowed_tasks()
     if commands := lacking(files=files, tasks=tasks, slots=slots):

@@ -215,8 +215,8 @@ def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path
     ("args", "code", "sentence"),
     [
         ((), 2, "Missing option '--model'"),
-        (("--model", "a/b", "--concurrency", "0"), 2, "1<=x<=64"),
-        (("--model", "a/b", "--concurrency", "65"), 2, "1<=x<=64"),
+        (("--model", "a/b", "--concurrency", "0"), 2, "1<=x<=1024"),
+        (("--model", "a/b", "--concurrency", "65"), 2, "goes from 1 to 64. More slots need the nodes of a --cluster"),
         (("--model", "a/b", "--runs", "0"), 2, "1<=x<=1000"),
         (("--model", "a/b", "--timeout-multiplier", "0"), 2, "0<x<=100"),
         (("--model", "a/b", "--timeout-multiplier", "nan"), 2, "--timeout-multiplier nan is out of range"),

@@ -66,7 +66,7 @@ def node(number: int, *, cpus: float = 4, slots: float = 100) -> NodeInfo:
 @given(st.lists(st.tuples(st.integers(1, 64), st.integers(0, 30)), min_size=1, max_size=6), st.integers(1, 100))
 def test_every_slot_has_a_node_with_memory_for_it(sizes: list[tuple[int, int]], slots: int) -> None:
     nodes = [node(number, cpus=cpus, slots=room) for number, (cpus, room) in enumerate(sizes)]
-    room = {one.id: one.memory_bytes // SLOT_BYTES for one in nodes}
+    room = {one.id: min(64, one.memory_bytes // SLOT_BYTES) for one in nodes}
     shares = share_out(slots, nodes)
     assert sum(count for _, count in shares) == min(slots, sum(room.values()))
     assert all(0 < count <= room[one.id] for one, count in shares)
@@ -74,6 +74,10 @@ def test_every_slot_has_a_node_with_memory_for_it(sizes: list[tuple[int, int]], 
 
 def test_slots_go_by_the_number_of_cpus() -> None:
     assert [count for _, count in share_out(12, [node(1, cpus=2), node(2, cpus=4)])] == [4, 8]
+
+
+def test_no_node_gets_more_slots_than_one_machine_may_have() -> None:
+    assert [count for _, count in share_out(1000, [node(1, cpus=256, slots=900), node(2, slots=900)])] == [64, 64]
 
 
 def test_a_node_without_memory_for_a_slot_gets_none() -> None:
