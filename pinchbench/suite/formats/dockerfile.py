@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 _BASE = re.compile(r"(?:docker\.io/)?(?:library/)?(?P<name>[a-z-]+)(?::(?P<tag>[\w.-]+))?")
 _PLAIN_BASES = frozenset({"debian", "ubuntu", "buildpack-deps"})
 _WITHOUT_EFFECT = frozenset({"CMD", "EXPOSE", "LABEL", "MAINTAINER"})
+# What an instruction needs that builds no image.
+_NEEDS = MappingProxyType(
+    {
+        "ARG": "values that are given when its image is built",
+        "HEALTHCHECK": "a service that is up before the agent starts",
+        "USER": "a user of its own",
+    }
+)
+_ROOT = re.compile(r"(?:root|0)(?::(?:root|0))?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -48,9 +57,11 @@ def read_dockerfile(text: str) -> Image:
     """Read a Dockerfile; what needs an image to be built, or can't be understood, becomes a problem."""
     image = Image()
     for line, name, rest in _instructions(text):
-        if name in _WITHOUT_EFFECT:
+        if name in _WITHOUT_EFFECT or (name == "USER" and _ROOT.fullmatch(rest)):
             continue
-        if "$" in rest:
+        if name in _NEEDS:
+            image.problems.append((line, f"it needs {_NEEDS[name]} ({name})"))
+        elif "$" in rest:
             image.problems.append((line, f"{name} has a variable, which is not supported"))
         elif name in _READ:
             _READ[name](image, line, rest)
@@ -97,7 +108,8 @@ def _workdir(image: Image, line: int, rest: str) -> None:
 
 
 def _base_problem(rest: str) -> str:
-    base = rest.split(maxsplit=1)[0] if rest.split() else ""
+    # the platform is that of an image's programs, and programs are those of this machine
+    base = next((word for word in rest.split() if not word.startswith("--platform=")), "")
     found = _BASE.fullmatch(base)
     if found is not None and found["name"] in _PLAIN_BASES:
         return ""

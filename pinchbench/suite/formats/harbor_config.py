@@ -83,7 +83,8 @@ class _Reader:
             self._problem(name, f"`{name}` must be a table")
             return {}
         for key in table.keys() - _KNOWN.get(name, table.keys()):
-            self._problem(key, f"`{key}` of [{name}] is not known, and could matter")
+            if table[key] not in ("", [], {}):  # which say what leaving the key out says
+                self._problem(key, f"`{key}` of [{name}] is not known, and could matter")
         return table
 
     def _refuse_containers(self, environment: Mapping[str, Any], verifier: Mapping[str, Any]) -> None:

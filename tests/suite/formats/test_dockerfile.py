@@ -22,6 +22,11 @@ def test_working_directories_copies_and_variables_are_read() -> None:
     ]
 
 
+def test_a_platform_and_the_user_root_need_no_image() -> None:
+    for user in ("root", "0:0", "root:root"):
+        assert read_dockerfile(f"FROM --platform=linux/amd64 debian AS it\nUSER {user}\n").problems == []
+
+
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
@@ -31,6 +36,10 @@ def test_working_directories_copies_and_variables_are_read() -> None:
         ("FROM debian\nCOPY <<END /x\n", 2, "options"),
         ("FROM debian\nENV =x\n", 2, "NAME=VALUE"),
         ("FROM debian\nADD x y\n", 2, "ADD builds"),
+        ("ARG TAG=12\nFROM debian\n", 1, "values that are given when its image is built (ARG)"),
+        ("FROM debian\nHEALTHCHECK CMD test $X\n", 2, "a service that is up before the agent starts (HEALTHCHECK)"),
+        ("FROM debian\nUSER roots\n", 2, "a user of its own (USER)"),
+        ("FROM --platform=linux/amd64 node:24\n", 1, "needs the image node:24"),
         ("FROM debian\n\nRUN a && \\\n  b\n", 3, "RUN builds"),
     ],
 )

@@ -62,7 +62,7 @@ BROKEN = [
     (TOML, 'name = "ours/say-hello"', 'name = "ours/say hello"', 1, "can't be a folder name"),
     (TOML, "cpus = 1", "cpus =", 21, "not valid TOML"),
     (DOCKER, "ENV LEVEL=3", "RUN apt-get install jq", 9, "an image that RUN builds"),
-    (DOCKER, "ENV LEVEL=3", "USER agent", 9, "an image that USER builds"),
+    (DOCKER, "ENV LEVEL=3", "USER agent", 9, "a user of its own (USER)"),
     (DOCKER, "FROM debian:12-slim", "FROM node:24", 2, "needs the image node:24"),
     (DOCKER, "FROM debian:12-slim", "FROM python:2.7", 2, f"Python {sys.version_info.major}.{sys.version_info.minor}"),
     (DOCKER, "ENV LEVEL=3", "FROM debian", 9, "several stages"),
@@ -104,6 +104,12 @@ def test_what_needs_a_container_or_can_not_be_read_is_refused_with_file_and_line
     assert found == [(str(place), line)], loaded.problems
     with pytest.raises(SuiteError, match="No task is left"):
         load_suite(tmp_path, skip_broken=True)
+
+
+def test_an_unknown_key_without_a_value_says_nothing(tmp_path: Path) -> None:
+    path = write_harbor(tmp_path) / "say-hello-folder" / TOML
+    path.write_text(path.read_text("utf-8").replace("cpus = 1", 'gpu_types = []\nskills_dir = ""'), encoding="utf-8")
+    assert len(load_suite(tmp_path).suite.tasks) == 1
 
 
 def test_modules_that_the_tests_import_are_prerequisites(tmp_path: Path) -> None:
