@@ -10,7 +10,7 @@ from pinchbench import defaults
 from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run
 from pinchbench.cli.deferred import performs
 from pinchbench.cli.options import CLUSTER, CONTEXT, FOLDER, NO_REPORT, NOTIFY, OTLP, RELAY, gate_options, option
-from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
+from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, USER, SectionedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,9 @@ _RESUME_SETTINGS = (
     _setting("--price-out", type=click.FloatRange(0), metavar="USD", help="Another value than the run's needs "
                                                                           "--accept-changes."),
     _setting("--accept-unknown-model", is_flag=True, help="Run a model that OpenClaw's catalogue does not list."),
+    _setting("--user-model", metavar="MODEL", help="Another user's model than the run's needs --accept-changes."),
+    _setting("--user-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the user's model."),
+    _setting("--user-api-key-env", metavar="NAME", help="The environment variable that holds its key."),
     _setting("--judge", metavar="MODEL", help="Another judge than the run's needs --accept-changes; so do its "
                                               "options."),
     _setting("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
@@ -56,8 +59,8 @@ _RESUME_SETTINGS = (
     _setting("--no-fail-fast", is_flag=True, help="Go on whatever fails."),
     _setting("--no-wire", is_flag=True, help="Do not record the requests between OpenClaw and the model."),
     _setting("--max-requests", type=click.IntRange(1, defaults.MAX_REQUESTS), metavar="N", help="Requests at once."),
-    _setting("--no-preflight", is_flag=True, help="Do not ask the model's and the judge's endpoints one "
-                                                  "question first."),
+    _setting("--no-preflight", is_flag=True, help="Do not ask the endpoints of the model, the judge and "
+                                                  "the user's model one question first."),
     _setting("-v", "--verbose", is_flag=True, help="Show the agents' stdout and stderr as they come."),
 )  # fmt: skip
 
@@ -78,6 +81,7 @@ SECTIONS = {
         *MODEL,
         "--tasks-dir",
     ),
+    "Simulated users": USER,
     "Judging": JUDGE,
     "Gate": GATE,
     "Limits": LIMITS,

@@ -35,7 +35,7 @@ from pinchbench.cli.options import (
     suite_option,
     user_options,
 )
-from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, SectionedCommand
+from pinchbench.cli.sections import GATE, JUDGE, LIMITS, MODEL, USER, SectionedCommand
 
 SECTIONS = {
     "What is run": (
@@ -56,7 +56,7 @@ SECTIONS = {
     ),
     "What the agents have": ("--skills", "--workspace-files", "--openclaw-config", "--env"),
     "Judging": (*JUDGE, "--pass-threshold"),
-    "Simulated users": ("--user-model", "--user-base-url", "--user-api-key-env"),
+    "Simulated users": USER,
     "Gate": GATE,
     "Limits": LIMITS,
     "What agents can reach": ("--isolation", "--sandbox", "--network", "--sandbox-allow"),

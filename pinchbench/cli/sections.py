@@ -18,6 +18,7 @@ JUDGE = (
     "--judge-concurrency",
     "--no-judge-cache",
 )
+USER = ("--user-model", "--user-base-url", "--user-api-key-env")
 GATE = ("--fail-under", "--baseline", "--fail-if", "--margin")
 MODEL = (
     "--model",

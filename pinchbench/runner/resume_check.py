@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pinchbench.config.judge import JudgeConfig
 from pinchbench.config.run import RunConfig
+from pinchbench.config.user_model import UserModelConfig
 from pinchbench.errors import ChangedError
 from pinchbench.openclaw.install import managed
 from pinchbench.openclaw.probe import find_openclaw
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts, TaskFacts
     from pinchbench.runner.prepare import Resumption
 
-# The options that the numbers of a run depend on, and what of the judge's; the others may differ as they like.
+# The options that the numbers of a run depend on; the others may differ as they like.
 MEASURED = (
     "model",
     "form",
@@ -35,7 +36,11 @@ MEASURED = (
     "openclaw_config",
     "env",
 )
-JUDGED = ("model", "base_url", "votes")
+# What of the judge and of the user's model they depend on: the section in run.json, the option that names the model.
+ASKED: tuple[tuple[str, str, type[JudgeConfig | UserModelConfig], tuple[str, ...]], ...] = (
+    ("judge", "judge", JudgeConfig, ("model", "base_url", "votes")),
+    ("user", "user-model", UserModelConfig, ("model", "base_url")),
+)
 RELEASES = ("openclaw", "pinchbench_async")
 
 
@@ -45,14 +50,14 @@ def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> 
         # an earlier release of this program may not have known the option
         usual = _usual(RunConfig.__dataclass_fields__[name])
         yield from _change(name.replace("_", "-"), before.get(name, usual), now.get(name))
-    judge, judge_now = before.get("judge"), now.get("judge")
-    if not isinstance(judge, dict) or not isinstance(judge_now, dict):
-        yield from _change("judge", _judge_name(judge), _judge_name(judge_now))
-        return
-    for name in JUDGED:
-        option = "judge" if name == "model" else f"judge-{name.replace('_', '-')}"
-        usual = _usual(JudgeConfig.__dataclass_fields__[name])
-        yield from _change(option, judge.get(name, usual), judge_now.get(name))
+    for section, named, kind, names in ASKED:
+        was, is_now = before.get(section), now.get(section)
+        if not isinstance(was, dict) or not isinstance(is_now, dict):
+            yield from _change(named, _model_name(was), _model_name(is_now))
+            continue
+        for name in names:
+            option = named if name == "model" else f"{section}-{name.replace('_', '-')}"
+            yield from _change(option, was.get(name, _usual(kind.__dataclass_fields__[name])), is_now.get(name))
 
 
 def addition_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
@@ -66,8 +71,8 @@ def _usual(field: Field[Any]) -> object:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
-def _judge_name(judge: object) -> object:
-    return judge.get("model") if isinstance(judge, dict) else None
+def _model_name(config: object) -> object:
+    return config.get("model") if isinstance(config, dict) else None
 
 
 def _change(option: str, before: object, now: object) -> Iterator[str]:

@@ -103,8 +103,11 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
         evidence=str(evidence.relative_to(place.files.folder)),
     )
     outcome = blank
+    boxed = place.agent.home.sandbox
+    seen_as = workspace if boxed is None else boxed.seen_workspace(workspace)
+    user = _user(trial, place, evidence, seen_as)
     try:
-        outcome = await _stages(trial, place, workspace, evidence, blank)
+        outcome = await _stages(trial, place, workspace, evidence, blank, seen_as=seen_as, user=user)
         if outcome.load is not None:
             outcome = replace(outcome, load=replace(outcome.load, is_alone=attempt.is_alone))
     except get_cancelled_exc_class():
@@ -127,6 +130,8 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
         outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
+        if user is not None:
+            outcome = replace(outcome, user=user.facts)  # whatever became of the attempt, its model has used that
         try:
             with move_on_after(FINISH_LIMIT_S, shield=True):
                 files = await to_thread.run_sync(_finish_evidence, evidence, place.redactor, abandon_on_cancel=True)
@@ -161,13 +166,21 @@ def _awake(outcome: Outcome) -> Outcome:
     return replace(outcome, reason=Reason.SUSPENDED, note=note.removesuffix("; ")[:MAX_NOTE])
 
 
-async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Path, blank: Outcome) -> Outcome:
+async def _stages(
+    trial: Trial,
+    place: TrialPlace,
+    workspace: Path,
+    evidence: Path,
+    blank: Outcome,
+    *,
+    seen_as: Path,
+    user: AttemptUser | None,
+) -> Outcome:
     began = anyio.current_time()
     await to_thread.run_sync(_make_places, workspace, evidence, place.redactor)
     boxed = place.agent.home.sandbox
     if lacking := missing_for(trial.task, boxed):
         return replace(blank, reason=Reason.PREREQUISITE_MISSING, note=lacking)
-    seen_as = workspace if boxed is None else boxed.seen_workspace(workspace)
     marker = f"{place.run_id}/{trial.key}/{blank.attempt}"
     await set_up_workspace(
         trial.task,
@@ -183,7 +196,6 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
         marker=marker,
         limits=place.agent.limits,
     )
-    user = _user(trial, place, evidence, seen_as)
     # where the agent sees another path, it must not recognise the real one, either
     with nullcontext() if seen_as == workspace else unnamed(workspace):
         async with (
@@ -205,7 +217,7 @@ async def _stages(trial: Trial, place: TrialPlace, workspace: Path, evidence: Pa
                 user=user,
             )
     outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
-    outcome = replace(outcome, services=tuple(services.ended), user=user.facts if user is not None else None)
+    outcome = replace(outcome, services=tuple(services.ended))
     contradiction = ""
     if place.wire is not None:
         outcome, contradiction = await _with_wire(outcome, result.evidence, place.wire)

@@ -676,6 +676,7 @@ def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: 
         ((), 6, "has no unfinished run"),
         (("nothing",), 6, "is not a folder, so no run can be found"),
         (("--judge-votes", "3"), 2, "--judge-votes goes with --judge"),
+        (("--user-base-url", "http://127.0.0.1:1/v1"), 2, "--user-base-url goes with --user-model"),
         (("--suite", "core"), 2, "No such option"),
         (("--max-cost", "0"), 2, "--max-cost"),
     ],

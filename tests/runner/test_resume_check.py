@@ -8,6 +8,7 @@ import pytest
 
 from pinchbench.config.judge import JudgeConfig
 from pinchbench.config.run import RunConfig
+from pinchbench.config.user_model import UserModelConfig
 from pinchbench.errors import ChangedError
 from pinchbench.model.task import GradingType
 from pinchbench.results.manifest import TaskFacts
@@ -15,6 +16,7 @@ from pinchbench.runner.provenance import plain_config
 from pinchbench.runner.resume_check import require, setting_changes, task_changes
 
 CONFIG = RunConfig(model="mock/m1")
+USER = UserModelConfig(model="u", base_url="http://127.0.0.1:9/v1")
 JUDGE = JudgeConfig(model="j", base_url="http://127.0.0.1:9/v1")
 
 
@@ -50,6 +52,18 @@ def test_the_options_of_a_judge_are_compared_one_by_one() -> None:
     before, now = replace(CONFIG, judge=JUDGE), replace(CONFIG, judge=replace(JUDGE, votes=3, concurrency=9))
     assert changes(before, now) == ["--judge-votes: 1 → 3"]
     assert changes(before, replace(CONFIG, judge=replace(JUDGE, model="k"))) == ["--judge: j → k"]
+
+
+def test_the_options_of_the_users_model_are_compared_but_for_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_KEY", "sk-other")
+    before = replace(CONFIG, user=USER)
+    assert changes(before, replace(CONFIG, user=replace(USER, api_key_env="OTHER_KEY"))) == []
+    assert changes(CONFIG, before) == ["--user-model: not given → u"]
+    assert changes(before, replace(CONFIG, user=replace(USER, model="v"))) == ["--user-model: u → v"]
+    elsewhere = replace(USER, base_url="http://127.0.0.1:8/v1")
+    assert changes(before, replace(CONFIG, user=elsewhere)) == [
+        "--user-base-url: http://127.0.0.1:9/v1 → http://127.0.0.1:8/v1"
+    ]
 
 
 def test_what_only_concerns_how_a_run_is_made_is_no_change() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from anyio import fail_after, to_thread
+from anyio import Event, create_task_group, fail_after, to_thread
 
-from fake_judge import Answer, Asked, failing, fake_judge
-from fakes import fake_openclaw, run_config
+from fake_judge import Answer, Asked, failing, fake_judge, slow
+from fakes import calls, fake_openclaw, run_config
 from pinchbench.chat.endpoint import Reply
+from pinchbench.config.resume import ResumeConfig
 from pinchbench.config.user_model import UserModelConfig
-from pinchbench.errors import ConfigError
+from pinchbench.errors import ChangedError, ConfigError, EndpointError
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.facts import UserEnd
 from pinchbench.model.task import SimulatedUser
@@ -21,9 +24,11 @@ from pinchbench.report.html.page import write_report
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.prepare import prepare
+from pinchbench.runner.resume import resume
 from pinchbench.runner.run import run_benchmark
 from pinchbench.runner.simulated_user import AttemptUser, ModelUser, RecordedUser, ScriptedUser, UserPlace
 from pinchbench.runner.user_recording import read_lines
+from processes import living
 from suite_packs import put
 
 if TYPE_CHECKING:
@@ -141,6 +146,53 @@ def test_without_a_model_for_its_user_a_task_is_refused_before_anything_starts(t
     with pytest.raises(ConfigError, match=r"name one with --user-model.*task_01_booking"):
         prepare(config)
     prepare(replace(config, model="demo/null"))
+
+
+async def test_a_run_is_stopped_while_its_user_is_asked_and_resumed_with_the_users_model_elsewhere(
+    tmp_path: Path,
+) -> None:
+    is_asked = Event()
+
+    def never(asked: Asked) -> Answer:
+        del asked
+        is_asked.set()
+        return slow()
+
+    async def interrupt() -> None:
+        await is_asked.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    results: list[Result] = []
+    with fail_after(RUN_LIMIT_S):
+        async with fake_judge(choose=never) as server, create_task_group() as group:
+            config = a_run(tmp_path, server.base_url)
+            group.start_soon(interrupt)
+            results.append(await run_benchmark(config, handle_signals=True))
+    [stopped] = results
+    [outcome] = stopped.outcomes
+    assert (outcome.reason, outcome.note) == (Reason.INTERRUPTED, "stopped while the user's message was awaited")
+    assert (stopped.interrupted, stopped.grades) == ("SIGINT", {})
+    assert living(tmp_path) == []
+
+    async with fake_judge(says("Please book it for Friday."), says("At eight."), FINISHED) as server:
+        user = UserModelConfig(model="user-1", base_url=server.base_url)
+        again = ResumeConfig(run=str(stopped.folder), settings={"user": user})
+        with pytest.raises(ChangedError, match=f"--user-base-url: .* → {server.base_url}"):
+            await resume(again)
+        with fail_after(RUN_LIMIT_S):
+            result = await resume(replace(again, accept_changes=True))
+    assert [grade.score for grade in result.grades.values()] == [1.0]
+    assert result.complete
+
+
+async def test_a_model_that_refuses_to_play_the_user_ends_the_run_before_openclaw_is_started(tmp_path: Path) -> None:
+    async with fake_judge(failing(401, "who are you?")) as server:
+        config = replace(a_run(tmp_path, server.base_url), preflight=True)
+        expected = pytest.RaisesExc(EndpointError, match="user-1 at .*--user-api-key-env")
+        with fail_after(RUN_LIMIT_S), pytest.RaisesGroup(expected, allow_unwrapped=True, flatten_subgroups=True):
+            await run_benchmark(config)
+    assert calls(tmp_path / "bin" / "openclaw") == []
+    assert not config.output_dir.exists()
 
 
 # -- the user of one attempt ---------------------------------------------------------------------------------------

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import errno
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from anyio import CancelScope, fail_after, sleep_forever
 
-from pinchbench.errors import ResultsError
+from pinchbench.chat.endpoint import Reply
+from pinchbench.errors import GatewayError, ResultsError, WireError
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.trial import TrialKey
-from pinchbench.runner.trial import _awake, _of_ours
+from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn
+from pinchbench.model.trial import Attempt, Trial, TrialKey
+from pinchbench.model.usage import Usage
+from pinchbench.openclaw.progress import ProgressCallbacks
+from pinchbench.process.supervise import StopSignal
+from pinchbench.results.paths import RunFiles
+from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.simulated_user import ModelUser
+from pinchbench.runner.trial import TrialPlace, _awake, _of_ours, run_attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.chat.endpoint import Message
+    from pinchbench.openclaw.agent import OpenClawAgent
+    from pinchbench.openclaw.conversation import ConversationUser
+    from pinchbench.openclaw.task_result import TaskResult
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 
@@ -43,3 +63,79 @@ def test_a_disk_without_room_is_named_and_other_troubles_keep_their_names() -> N
     assert _of_ours(OSError(errno.ENOSPC, "full"), Reason.WORKSPACE_FAILED) is Reason.DISK_FULL
     assert _of_ours(OSError(errno.EACCES, "no"), Reason.WORKSPACE_FAILED) is Reason.WORKSPACE_FAILED
     assert _of_ours(ResultsError("no"), Reason.EVIDENCE_LOST) is Reason.EVIDENCE_LOST
+
+
+class Endpoint:
+    """Says that the user is done, for a known number of tokens."""
+
+    model = "user-1"
+
+    def describe(self) -> Mapping[str, object]:
+        return {}
+
+    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
+        del conversation, schema
+        return Reply(text='{"is_finished": true, "message": ""}', usage=Usage(total_tokens=120), cost_usd=0.5)
+
+
+class EndingAgent:
+    """Asks its user once, and then comes to an end: by an error, or by a cancellation of its attempt."""
+
+    def __init__(self, error: Exception | None, attempt: CancelScope) -> None:
+        self.home = SimpleNamespace(place=lambda place, _: place, agent_id="agent", sandbox=None)
+        self.limits = None
+        self._error = error
+        self._attempt = attempt
+
+    async def execute_task(self, task: Task, *, user: ConversationUser, **_: object) -> TaskResult:
+        del task
+        await user.reply_to("For when?")
+        if self._error is not None:
+            raise self._error
+        self._attempt.cancel()
+        await sleep_forever()
+        raise AssertionError
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.EIO, "a failing disk"), Reason.WORKSPACE_FAILED),
+        (GatewayError("gone"), Reason.GATEWAY_LOST),
+        (WireError("gone"), Reason.WIRE_LOST),
+        (RuntimeError("a bug"), Reason.RUNNER_BUG),
+        (None, Reason.INTERRUPTED),
+    ],
+)
+async def test_what_a_users_model_has_used_counts_however_the_attempt_ends(
+    tmp_path: Path, error: Exception | None, reason: Reason
+) -> None:
+    task = Task(
+        task_id="task_a",
+        name="",
+        category="",
+        grading_type=GradingType.AUTOMATED,
+        prompt="",
+        turns=(Turn(prompt="Book a table."),),
+        simulated_user=SimulatedUser(script="You are Ada.", most_messages=3),
+    )
+    scope = CancelScope()
+    place = TrialPlace(
+        slot=1,
+        agent=cast("OpenClawAgent", EndingAgent(error, scope)),
+        run_id="run",
+        run_folder=tmp_path / "runs",
+        files=RunFiles(output_dir=tmp_path / "results", name="run"),
+        stop_signal=StopSignal(),
+        callbacks=ProgressCallbacks(),
+        redactor=Redactor(),
+        user=ModelUser(endpoint=Endpoint()),
+    )
+    outcomes: list[Outcome] = []
+    with fail_after(60), scope:
+        await run_attempt(Attempt(trial=Trial(key=KEY, task=task, timeout_s=60)), place, outcomes.append)
+    [seen] = outcomes
+    assert seen.reason is reason, seen.note
+    assert seen.user is not None
+    assert (seen.user.calls, seen.paid.total_tokens, seen.paid.cost_usd) == (1, 120, 0.5)

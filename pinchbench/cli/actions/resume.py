@@ -10,6 +10,7 @@ from pinchbench.cli.actions.gate_options import take_gate
 from pinchbench.cli.actions.judge_options import take_judge
 from pinchbench.cli.actions.listeners import take_listeners
 from pinchbench.cli.actions.running import carry_out
+from pinchbench.cli.actions.user_options import take_user
 from pinchbench.cli.deferred import action
 from pinchbench.config.option_values import absolute_path
 from pinchbench.config.resume import ResumeConfig
@@ -38,6 +39,7 @@ def resume_run(
     chosen = take_cluster(cluster, relay=relay)
     gate = take_gate(options, output_dir)
     judge = take_judge(options)
+    user = take_user(options)
     listeners = take_listeners(notify, otlp)
     settings = {name: value for name, value in options.items() if value is not None and value is not False}
     if settings.pop("no_fail_fast", False):
@@ -47,6 +49,8 @@ def resume_run(
     settings["preflight"] = not settings.pop("no_preflight", False)
     if judge is not None:
         settings["judge"] = judge
+    if user is not None:
+        settings["user"] = user
     if run is not None and (experiment := find_experiment(run, absolute_path(output_dir, option="--output-dir"))):
         action("experiment.go_on")(
             experiment,
