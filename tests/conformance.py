@@ -137,6 +137,14 @@ FACTS: Mapping[SuiteFormat, tuple[Fact, ...]] = MappingProxyType(
         SuiteFormat.CLAW_EVAL: (
             Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
             Fact(name=REFUSED, known=300, found=lambda loaded: len(loaded.problems)),
+            Fact(
+                name="tasks with services, files in a container, a simulated user",
+                known=(191, 109, 38),
+                found=lambda loaded: tuple(
+                    sum(f"(`{key}`, line" in one.reason for one in loaded.problems)
+                    for key in ("services", "sandbox_files", "user_agent")
+                ),
+            ),
         ),
         SuiteFormat.CLAWBENCH_CORE: (
             Fact(name=TASKS, known=17, found=lambda loaded: len(loaded.suite.tasks)),

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import SuiteError
 from pinchbench.suite.formats.claw_bench import ClawBenchReader
+from pinchbench.suite.formats.claw_eval import ClawEvalReader
 from pinchbench.suite.formats.clawbench_core import ClawBenchCoreReader
 from pinchbench.suite.formats.harbor import HarborReader
 from pinchbench.suite.formats.pinchbench import PinchBenchReader
 from pinchbench.suite.formats.qwenclaw import QwenClawReader
-from pinchbench.suite.formats.unsupported import CLAW_EVAL
 from pinchbench.suite.formats.wildclaw import WildClawReader
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _OTHERS: tuple[SuiteReader, ...] = (
     ClawBenchReader(),
     ClawBenchCoreReader(),
     HarborReader(),
-    CLAW_EVAL,
+    ClawEvalReader(),
 )
 # Where the tasks lie in a checkout of a suite, below its folder.
 _PLACES = ("tasks", "data/*/tasks", "tasks-public")
