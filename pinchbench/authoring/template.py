@@ -53,8 +53,8 @@ _COUNT = (
 _LETTER = (
     """Please write a letter of at most 80 words to our book-keeper, to
 `letter.md`: how many different orders were sent, what they come to, and what in the list is odd.""",
-    """The agent leaves out the cancelled order and counts `A-3` once: two orders, 122.40 euros. The letter says that a row
-stands there twice.""",
+    """The letter names two orders and 122.40 euros: the cancelled order is left out and `A-3` counted once. It says that a
+row stands there twice.""",
     """The letter is short, polite and easy to act on""",
 )
 

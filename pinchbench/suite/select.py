@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import SelectionError
 from pinchbench.model.task import GradingType, Tier
+from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 KEYWORDS = ("all", "core", "hard", "automated-only")
 SHORT = "short:"  # before a number: so many tasks, chosen by past runs before the tasks are selected
-_LIST_HINT = "`pinchbench-async tasks list` shows all tasks and categories."
 
 
 def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
@@ -30,7 +31,7 @@ def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
     """
     names = [name for part in expression.split(",") if (name := part.strip())]
     if not names:
-        raise SelectionError(f"--suite names no tasks. Use `all`, or names from the list: {_LIST_HINT}")
+        raise SelectionError(f"--suite names no tasks. Use `all`, or names from the list: {_list_hint(suite)}")
     if any(name.startswith(SHORT) for name in names):
         raise SelectionError(
             f"--suite {expression}: {SHORT}N is for `run` and experiments, with a number and without other names."
@@ -41,7 +42,7 @@ def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
         raise SelectionError(_unknown_message(suite, unknown))
     chosen = {task_id for ids in found.values() for task_id in ids or ()}
     if not chosen:
-        raise SelectionError(f"--suite {','.join(names)} selects no tasks of {suite.root}. {_LIST_HINT}")
+        raise SelectionError(f"--suite {','.join(names)} selects no tasks of {suite.root}. {_list_hint(suite)}")
     first = {task_id: place for place, task_id in enumerate(suite.run_first)}
     # Sorting is stable, so everything outside `run_first` keeps the suite's order.
     tasks = sorted(suite.by_id.values(), key=lambda task: first.get(task.task_id, len(first)))
@@ -53,7 +54,7 @@ def find_task(suite: Suite, task_id: str) -> Task:
     task = suite.by_id.get(task_id)
     if task is None:
         near = _near(task_id, _spelled(suite.by_id))
-        advice = f"Did you mean {near!r}?" if near else _LIST_HINT
+        advice = f"Did you mean {near!r}?" if near else _list_hint(suite)
         raise SelectionError(f"{suite.root} has no task {task_id!r}. {advice}")
     return task
 
@@ -87,7 +88,15 @@ def _unknown_message(suite: Suite, unknown: list[str]) -> str:
         is_any_far = is_any_far or near is None
         hints.append(f"{name!r} (did you mean {near!r}?)" if near else repr(name))
     message = f"--suite names what {suite.root} does not have: {', '.join(hints)}."
-    return f"{message} {_LIST_HINT}" if is_any_far else message
+    return f"{message} {_list_hint(suite)}" if is_any_far else message
+
+
+def _list_hint(suite: Suite) -> str:
+    """Return a sentence on where the names are that can be used."""
+    if suite.root == bundled_tasks_dir():
+        return "`pinchbench-async tasks list` shows all tasks and categories, `suite list` the suites that were added."
+    folder = shlex.quote(str(suite.root))
+    return f"`pinchbench-async tasks list --tasks-dir {folder}` shows all tasks and categories."
 
 
 def _spelled(known: Iterable[str]) -> dict[str, str]:

@@ -383,6 +383,20 @@ def test_the_plan_and_the_list_of_tasks_tell_how_often_a_task_is_run(tmp_path: P
     assert "is run 3 times, unless --runs says otherwise" in shown.stdout
 
 
+def test_a_task_with_services_and_a_simulated_user_is_told_by_what_it_has(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, {"task_a": "Hi\n\n## Simulated User\n\nYou are Ada."}, timeout_s=30,
+                       head="services:\n- {name: desk, command: [python3, desk.py], port: 8020}")  # fmt: skip
+
+    listed = _pinchbench("tasks", "list", "--tasks-dir", str(suite), cwd=tmp_path)
+    as_json = _pinchbench("tasks", "list", "--json", "--tasks-dir", str(suite), cwd=tmp_path)
+    shown = _pinchbench("tasks", "show", "task_a", "--tasks-dir", str(suite), cwd=tmp_path)
+
+    assert listed.stdout.endswith("task_a  (has services)  (has a simulated user)\n")
+    [row] = json.loads(as_json.stdout)
+    assert (row["services"], row["simulated_user"]) == (["desk"], True)
+    assert "Simulated user, 10 messages at most:\nYou are Ada.\n" in shown.stdout
+
+
 def test_a_seed_shuffles_what_takes_equally_long_the_same_way_each_time(tmp_path: Path) -> None:
     where = ("--tasks-dir", str(make_suite(tmp_path, {f"task_{number}": "Hi" for number in range(9)})))
     plan = [_pinchbench("--model", "a/b", "--dry-run", *where, *seed, cwd=tmp_path).stdout

@@ -8,6 +8,7 @@ import pytest
 
 from pinchbench.errors import SelectionError
 from pinchbench.model.task import GradingType, Suite, Task, Tier, Turn
+from pinchbench.suite.bundled import bundled_tasks_dir
 from pinchbench.suite.select import find_task, select_tasks
 
 
@@ -85,7 +86,14 @@ def test_ids_are_exact_but_their_case_is_suggested() -> None:
 def test_all_unknown_names_are_listed() -> None:
     assert message("task_a,automated,zebra,dat") == (
         "--suite names what tasks does not have: 'automated' (did you mean 'automated-only'?), 'zebra', "
-        "'dat' (did you mean 'Data'?). `pinchbench-async tasks list` shows all tasks and categories."
+        "'dat' (did you mean 'Data'?). `pinchbench-async tasks list --tasks-dir tasks` shows all tasks and categories."
+    )
+
+
+def test_of_the_bundled_tasks_the_suites_that_were_added_are_pointed_to_as_well() -> None:
+    told = message("zebra", Suite(root=bundled_tasks_dir(), tasks=SUITE.tasks))
+    assert told.endswith(
+        " `pinchbench-async tasks list` shows all tasks and categories, `suite list` the suites that were added."
     )
 
 
@@ -114,7 +122,7 @@ def test_one_task_is_found_by_its_exact_id() -> None:
     [
         ("task_san", "tasks has no task 'task_san'. Did you mean 'task_sanity'?"),
         ("TASK_A", "tasks has no task 'TASK_A'. Did you mean 'task_a'?"),
-        ("nope", "tasks has no task 'nope'. `pinchbench-async tasks list` shows all tasks and categories."),
+        ("nope", "tasks has no task 'nope'. `pinchbench-async tasks list --tasks-dir tasks` shows all"),
         ("all", "tasks has no task 'all'."),
         ("task_a,task_b", "tasks has no task 'task_a,task_b'."),
     ],

@@ -13,7 +13,7 @@ from pinchbench.cli.actions.suite import load, problems_first, raise_problems, s
 from pinchbench.cli.output import print_result, say
 from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task_programs import AssertionsVerifier
-from pinchbench.report.text import plain, plain_lines
+from pinchbench.report.text import many, plain, plain_lines
 from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.suite.prerequisite import parse_prerequisite
 from pinchbench.suite.select import find_task
@@ -65,6 +65,8 @@ def _print_list(suite: Suite, chosen: Sequence[Task], *, as_json: bool) -> None:
                 "format": suite.part_of(task.task_id).format.value,
                 "prerequisites": list(task.prerequisites),
                 "network": task.network,
+                "services": [service.name for service in task.services],
+                "simulated_user": task.simulated_user is not None,
                 "runs": task.runs,
                 "missing": [one.text for one in lacking[task.task_id].missing],
             }
@@ -81,6 +83,8 @@ def _print_list(suite: Suite, chosen: Sequence[Task], *, as_json: bool) -> None:
             f"  {task.timeout_s:>4.0f} s  {plain(task.name)}"
             + (f"  ({task.runs} runs)" if task.runs > 1 else "")
             + ("  (has the network)" if task.network else "")
+            + ("  (has services)" if task.services else "")
+            + ("  (has a simulated user)" if task.simulated_user is not None else "")
             + (f"  ({plain(lacking[task_id].sentence)})" if lacking[task_id].missing else "")
         )
 
@@ -108,6 +112,8 @@ def show_task(*, task_id: str, tasks_dir: Path | None, suite_format: SuiteFormat
         session = ", new session" if turn.new_session else ""
         gate = "" if turn.gate is None or number == 1 else f", {plain(str(turn.gate))}"
         print_result(f"\nTurn {number}{session}{gate}:\n{plain_lines(turn.prompt)}")
+    if (user := task.simulated_user) is not None:
+        print_result(f"\nSimulated user, {many(user.most_messages, 'message')} at most:\n{plain_lines(user.script)}")
     for title, text in _sections(task):
         print_result(f"\n{title}:\n{plain_lines(text)}")
 

@@ -44,15 +44,8 @@ class ClawEvalReader:
 
     def read(self, folder: Path) -> LoadedSuite:
         """Return a suite without tasks, and a problem for each of its files. Blocks. Raises OSError."""
-        paths = _task_files(folder)
-        needs = {path: _needs(path) for path in paths}
-        counts = {key: sum(key in found for found in needs.values()) for key in NEEDS}
-        named = "; ".join(f"{NEEDS[key]} ({count})" for key, count in counts.items() if count)
-        return LoadedSuite(
-            suite=Suite(root=folder, tasks=(), format=self.format),
-            problems=tuple(_refusal(path, found) for path, found in needs.items()),
-            note=f"None of these {len(paths)} tasks is run. Beside {RECORDS}, they need: {named}." if named else "",
-        )
+        problems = tuple(_refusal(path, _needs(path)) for path in _task_files(folder))
+        return LoadedSuite(suite=Suite(root=folder, tasks=(), format=self.format), problems=problems)
 
     def solution(self, suite: Suite, task: Task) -> None:
         """Return None: its solutions are prose."""
