@@ -120,6 +120,7 @@ class Meter:
         self._resource = resource
         self._spent = 0.0
         self._live: dict[TrialKey, Typical] = {}
+        self._live_used = 0.0  # of all these; reports come too often to sum up hundreds each time
         self._most_live = Typical()  # of one attempt: the best guess before any has ended
         self._typical = Typical()  # of all that ended by themselves and made a model call
         self._judged = 0.0
@@ -129,7 +130,7 @@ class Meter:
     @property
     def used(self) -> float:
         """What is used so far, that of running attempts and of the judge included."""
-        return self._spent + math.fsum(live.used for live in self._live.values())
+        return self._spent + self._live_used
 
     def _usual(self, expected_s: float) -> float:
         """What an attempt comes to, without its judge."""
@@ -142,12 +143,15 @@ class Meter:
 
     def uses(self, key: TrialKey, usage: Usage, expected_s: float) -> None:
         """Take what a running attempt has used so far; it is expected to take `expected_s`."""
+        before = self._live.get(key)
         self._live[key] = live = Typical(used=self._resource.of(usage), expected_s=expected_s, count=1)
+        self._live_used += live.used - (before.used if before is not None else 0.0)
         self._most_live = max(self._most_live, live, key=lambda one: one.used)
 
     def ended(self, outcome: Outcome, key: TrialKey | None, expected_s: float) -> None:
         """Take the end of an attempt; `key` is None for one that was not reported while it ran."""
         live = self._live.pop(key, None) if key is not None else None
+        self._live_used = math.fsum(one.used for one in self._live.values())  # rarely enough, and without rounding
         is_known = outcome.paid.requests > 0
         used = self._resource.of(outcome.paid) if is_known else live.used if live is not None else 0.0
         self._spent += used

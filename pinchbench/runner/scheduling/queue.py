@@ -160,9 +160,10 @@ class AttemptQueue:
             return self._give_retry()
         if self._alone:
             return math.inf if self._running or self._are_others_running() else self._give_alone()
-        can_earn = self._running - self._skipped
-        can_come_back = (self._retry_timeouts_alone and bool(can_earn)) or any(
-            self._used.get(key, 0) < self._allowance for key in can_earn
+        can_come_back = any(  # the first that is looked at, nearly always: no copy is made of what runs
+            self._retry_timeouts_alone or self._used.get(key, 0) < self._allowance
+            for key in self._running
+            if key not in self._skipped
         )
         may_be_admitted = self._admissions is not None and not self._admissions.is_closed
         return math.inf if can_come_back or may_be_admitted else None

@@ -39,6 +39,16 @@ def test_a_meter_knows_what_is_used_on_its_way_and_to_come() -> None:
     assert meter.whole(20, 2) == 1.5 + 1.0 + 2.0 + 3 * 0.5
 
 
+def test_what_runs_counts_once_however_often_it_is_reported() -> None:
+    meter, other = Meter(COST), TrialKey(task_id="t2", repetition=1)
+    for cents in range(1, 11):
+        meter.uses(KEY, Usage(requests=cents, cost_usd=cents / 100), 10)
+        meter.uses(other, Usage(requests=cents, cost_usd=cents / 10), 10)
+    assert meter.used == pytest.approx(1.1)
+    meter.ended(outcome(Usage(requests=10, cost_usd=0.25)), KEY, 10)
+    assert meter.used == 1.25, "the outcome replaces what was reported, and what is left is exact"
+
+
 def test_an_interrupted_attempt_is_used_and_tells_nothing_about_others() -> None:
     meter = Meter(TOKENS)
     meter.ended(outcome(Usage(requests=1, total_tokens=10), Reason.INTERRUPTED), None, 10)
