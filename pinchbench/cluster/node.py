@@ -76,6 +76,7 @@ from pinchbench.runner.provenance import versions
 from pinchbench.runner.run_context import RunContext
 from pinchbench.runner.run_folders import HOMES, open_work_folder
 from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.scheduling.plan import trial_of
 from pinchbench.runner.set_up import require_capacity
 from pinchbench.runner.signals import Interrupt
 from pinchbench.runner.slot import TrialCallbacks
@@ -309,11 +310,14 @@ async def _open_slots(
 async def _make_trials(serving: _Slots, inbox: MemoryObjectReceiveStream[ToNode], trials: TaskGroup) -> None:
     """Act on messages until the runner says that it was the last."""
     run = serving.run
-    planned = {trial.key: trial for trial in run.prepared.trials}
+    tasks = {trial.key.task_id: trial.task for trial in run.prepared.trials}
+    multiplier = run.prepared.config.timeout_multiplier
     async for message in inbox:
         match message:
             case StartTrial():
-                attempt = Attempt(trial=planned[message.key], number=message.attempt)
+                # the runner's plan counts: a run that is resumed may have more trials of a task than that states by now
+                trial = trial_of(message.key, tasks[message.key.task_id], timeout_multiplier=multiplier)
+                attempt = Attempt(trial=trial, number=message.attempt)
                 serving.stops[message.slot] = anyio.Event()  # here, for the next message may be about it
                 trials.start_soon(_make_attempt, serving, message, attempt)
             case Stop() | EndTrial():
