@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.cluster.messages import SentSuite
 from pinchbench.errors import ClusterError
+from pinchbench.results.evidence import Evidence
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.recordings import recordings_of
 from pinchbench.suite.bundled import bundled_tasks_dir
@@ -122,6 +123,8 @@ def _add_recordings(tar: tarfile.TarFile, run: Path, keys: Collection[TrialKey])
     for key, path in recordings_of(str(run)).items():
         if key in keys:
             tar.add(path, f"{REPLAYED}/{path.relative_to(files.folder)}")
+            if (user := Evidence(folder=path.parent).user).is_file():
+                tar.add(user, f"{REPLAYED}/{user.relative_to(files.folder)}")
 
 
 def places_in(folder: Path, suites: Sequence[SentSuite]) -> tuple[SuitePlace, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pinchbench.defaults import SuiteFormat  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.chat.endpoint import Message, Reply  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.defaults import SuiteFormat  # noqa: TC001 - as above
 from pinchbench.model.outcome import Outcome  # noqa: TC001 - as above
 from pinchbench.model.trial import TrialKey  # noqa: TC001 - as above
 from pinchbench.model.usage import Usage  # noqa: TC001 - as above
@@ -35,6 +36,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     `config` holds its options by name; `suites` and `tasks`, which are ids, stand for those that select tasks. The
     files that it reads follow as `InputPart`s if `sends_inputs`; otherwise it reads none but those of the bundled
     suite. `name` is that of the run's folder. `has_budget`: usage is needed at once although the options set no budget.
+    `user_model` names the model that plays simulated users, which the runner asks; empty if none does.
     """
 
     config: dict[str, object]
@@ -47,6 +49,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     sends_inputs: bool
     has_budget: bool = False
     relay: RelayAsked | None = None
+    user_model: str = ""
 
 
 class InputPart(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -78,6 +81,23 @@ class EndTrial(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """End the trial that runs in a slot in an orderly way."""
 
     slot: int
+
+
+class UserReplied(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What the model said that plays simulated users, to a question of this number."""
+
+    number: int
+    reply: Reply
+
+
+class UserFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The model said nothing to a question; `why` is a sentence, and the rest as in `ChatError`."""
+
+    number: int
+    why: str
+    calls: int
+    usage: Usage
+    cost_usd: float | None
 
 
 class Forget(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -172,6 +192,20 @@ class Used(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     usage: Usage
 
 
+class UserAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A question to the model that plays simulated users; `number` is its own on this node."""
+
+    number: int
+    conversation: tuple[Message, ...]
+    schema: dict[str, object]
+
+
+class UserDropped(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Nobody waits for the answer to a question any more."""
+
+    number: int
+
+
 class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """An attempt has ended; what its files hold is final."""
 
@@ -179,8 +213,21 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     outcome: Outcome
 
 
-ToNode = Begin | InputPart | Beat | StartTrial | Stop | EndTrial | Forget | End
-FromNode = Told | Refused | RelayOpened | NodeReady | Activity | Output | Waits | RateLimited | Used | Ended
+ToNode = Begin | InputPart | Beat | StartTrial | Stop | EndTrial | UserReplied | UserFailed | Forget | End
+FromNode = (
+    Told
+    | Refused
+    | RelayOpened
+    | NodeReady
+    | Activity
+    | Output
+    | Waits
+    | RateLimited
+    | Used
+    | UserAsked
+    | UserDropped
+    | Ended
+)
 
 _encoder = msgspec.msgpack.Encoder()
 _to_node = msgspec.msgpack.Decoder(ToNode)

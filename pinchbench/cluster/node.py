@@ -50,6 +50,8 @@ from pinchbench.cluster.messages import (
     Told,
     ToNode,
     Used,
+    UserFailed,
+    UserReplied,
     Waits,
     decode_to_node,
     encode,
@@ -57,6 +59,7 @@ from pinchbench.cluster.messages import (
 )
 from pinchbench.cluster.relay import open_relay
 from pinchbench.cluster.relay_url import with_endpoint
+from pinchbench.cluster.user_model import AskedUserModel
 from pinchbench.config.run import RunConfig
 from pinchbench.errors import PinchBenchError
 from pinchbench.events import Notice
@@ -138,6 +141,7 @@ class _Slots:
     slots: tuple[LocalSlot, ...]
     run: RunContext
     outbox: Outbox
+    user_model: AskedUserModel | None
     stops: dict[int, anyio.Event] = field(default_factory=dict)  # of the trial that runs in a slot, or ran last
 
 
@@ -280,6 +284,7 @@ async def _open_slots(
             await ask_endpoints(await check_model(config, openclaw.program, user), tell=run.observer.tell)
         if any(is_long(turn.prompt) for trial in prepared.trials for turn in trial.task.turns):
             openclaw = await ask_message_file(openclaw)
+        user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
         settled, slots = await make_slots(
             run,
             work,
@@ -289,6 +294,7 @@ async def _open_slots(
             scripts=await to_thread.run_sync(scripts, prepared),
             wire=wire,
             keep=keep,
+            user_model=user_model,
         )
         ready = NodeReady(
             folder=str(run.files.folder),
@@ -302,7 +308,7 @@ async def _open_slots(
         )
         outbox.put(ready)
         async with create_task_group() as trials:
-            serving = _Slots(begin=begin, slots=slots, run=run, outbox=outbox)
+            serving = _Slots(begin=begin, slots=slots, run=run, outbox=outbox, user_model=user_model)
             await _make_trials(serving, inbox, trials)
             trials.cancel_scope.cancel()
 
@@ -322,6 +328,9 @@ async def _make_trials(serving: _Slots, inbox: MemoryObjectReceiveStream[ToNode]
                 trials.start_soon(_make_attempt, serving, message, attempt)
             case Stop() | EndTrial():
                 _stop(serving, message)
+            case UserReplied() | UserFailed():
+                if serving.user_model is not None:
+                    serving.user_model.take(message)
             case Forget():
                 folders = run.files.folder / message.evidence, Path(message.workspace)
                 trials.start_soon(partial(to_thread.run_sync, _remove, folders, abandon_on_cancel=True))

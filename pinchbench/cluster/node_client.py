@@ -29,6 +29,8 @@ from pinchbench.cluster.messages import (
     Stop,
     Told,
     Used,
+    UserAsked,
+    UserDropped,
     Waits,
     decode_from_node,
     encode,
@@ -36,6 +38,7 @@ from pinchbench.cluster.messages import (
 )
 from pinchbench.cluster.relay import carry_relay
 from pinchbench.cluster.row import Row
+from pinchbench.cluster.user_model import UserAnswers
 from pinchbench.errors import ClusterError
 from pinchbench.files.folders import set_aside
 from pinchbench.model.ending import Reason
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 
     from anyio import CancelScope
 
+    from pinchbench.chat.endpoint import Endpoint
     from pinchbench.cluster.link import NodeInfo, NodeLink
     from pinchbench.cluster.messages import Begin, FromNode, ToNode
     from pinchbench.cluster.places import Places
@@ -75,17 +79,27 @@ class NodeClient:
     """One node of a run. Create inside an event loop; `attend` runs for as long as the node is used."""
 
     def __init__(
-        self, info: NodeInfo, link: NodeLink, run: RunContext, *, copying: CapacityLimiter, tell: Callable[[str], None]
+        self,
+        info: NodeInfo,
+        link: NodeLink,
+        run: RunContext,
+        *,
+        copying: CapacityLimiter,
+        tell: Callable[[str], None],
+        user_model: Endpoint | None = None,
     ) -> None:
         """`link` belongs to this object from now on; `tell` gets sentences of the set-up, which all nodes say alike.
 
-        `copying` limits how many pieces of evidence are in memory at once, of all nodes together.
+        `copying` limits how many pieces of evidence are in memory at once, of all nodes together. `user_model` plays
+        simulated users.
         """
         self.info = info
         self._link = link
         self._run = run
         self._copying = copying
         self._tell = tell
+        self._user_model = user_model
+        self._users: UserAnswers | None = None  # while the node is attended to
         self._begin: Begin | None = None
         self._relay: RelayOpened | None = None
         self._relay_opened = Event()
@@ -127,6 +141,8 @@ class NodeClient:
         try:
             async with create_task_group() as group:
                 group.start_soon(self._deliver, group.cancel_scope)
+                if self._user_model is not None:
+                    self._users = UserAnswers(self._user_model, self._post, group, masked=self._run.redactor.text)
                 group.start_soon(self._pass_on, group.cancel_scope)
                 group.start_soon(self._carry)
                 await self._listen()
@@ -270,13 +286,12 @@ class NodeClient:
             case NodeReady():
                 self.ready = message
                 self._settled.set()
-            case Ended():
+            case UserAsked() | UserDropped():
+                if self._users is not None:
+                    self._users.take(message)
+            case Activity() | Output() | Waits() | RateLimited() | Used() | Ended():
                 if (running := self._running.get(message.slot)) is not None:
-                    running.outcome = message.outcome
-                    running.ended.set()
-            case Activity() | Output() | Waits() | RateLimited() | Used():
-                if (running := self._running.get(message.slot)) is not None:
-                    _report(running.callbacks, message)
+                    _report(running, message)
             case _:
                 assert_never(message)
 
@@ -311,7 +326,8 @@ def _without_evidence(outcome: Outcome, error: OSError) -> Outcome:
     return replace(outcome, reason=reason, note=f"The evidence could not be moved from its node: {error}")
 
 
-def _report(callbacks: TrialCallbacks, message: Activity | Output | Waits | RateLimited | Used) -> None:
+def _report(running: _Running, message: Activity | Output | Waits | RateLimited | Used | Ended) -> None:
+    callbacks = running.callbacks
     match message:
         case Activity():
             callbacks.activity(message.text, message.usage)
@@ -324,6 +340,9 @@ def _report(callbacks: TrialCallbacks, message: Activity | Output | Waits | Rate
             callbacks.rate_limited()
         case Used():
             callbacks.used(message.usage)
+        case Ended():
+            running.outcome = message.outcome
+            running.ended.set()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from pinchbench.chat.endpoint import Endpoint
     from pinchbench.cluster.link import Cluster, NodeInfo, NodeLink
     from pinchbench.cluster.messages import NodeReady
     from pinchbench.config.run import RunConfig
@@ -68,6 +69,7 @@ class _Plan:
     versions: Mapping[str, str]
     group: TaskGroup
     stack: AsyncExitStack
+    user_model: Endpoint | None
 
 
 class ClusterPool:
@@ -94,7 +96,13 @@ class ClusterPool:
         self._requests: NodeRequests | None = None
 
     async def open(
-        self, run: RunContext, *, versions: Mapping[str, str], group: TaskGroup, stack: AsyncExitStack
+        self,
+        run: RunContext,
+        *,
+        versions: Mapping[str, str],
+        group: TaskGroup,
+        stack: AsyncExitStack,
+        user_model: Endpoint | None = None,
     ) -> tuple[RunConfig, Sequence[RemoteSlot]]:
         """Set up the slots of a run on the nodes, as `SlotPool.open` says.
 
@@ -116,7 +124,9 @@ class ClusterPool:
         if needed := inputs_of(run.prepared):
             inputs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inputs-"))) / "inputs.tar.gz"
             await to_thread.run_sync(pack_inputs, needed, inputs)
-        self._plan = _Plan(run=run, config=config, inputs=inputs, versions=versions, group=group, stack=stack)
+        self._plan = _Plan(
+            run=run, config=config, inputs=inputs, versions=versions, group=group, stack=stack, user_model=user_model
+        )
         async with create_task_group() as setting_up:
             for info, number, link in started:
                 setting_up.start_soon(self._set_up, info, number, link)
@@ -223,11 +233,11 @@ class ClusterPool:
         assert plan is not None  # noqa: S101 - as above
 
         tell = partial(self._tell_once, plan.run)
-        client = NodeClient(info, link, plan.run, copying=self._copying, tell=tell)
+        client = NodeClient(info, link, plan.run, copying=self._copying, tell=tell, user_model=plan.user_model)
         plan.group.start_soon(client.attend)
         plan.stack.callback(client.close)
         begin = Begin(
-            config=plain_config(replace(plan.config, concurrency=number, judge=None, upload=False)),
+            config=plain_config(_on_node(plan.config, number)),
             suites=suites_of(plan.run.prepared.suite),
             tasks=tuple({trial.key.task_id: None for trial in plan.run.prepared.trials}),
             run_id=plan.run.run_id,
@@ -236,6 +246,7 @@ class ClusterPool:
             slots=number,
             sends_inputs=plan.inputs is not None,
             has_budget=plan.run.share is not None and plan.run.share.slots.budget is not None,
+            user_model=plan.user_model.model if plan.user_model is not None else "",
             relay=RelayAsked(url=url, address=info.address) if (url := own_endpoint(plan.config)) is not None else None,
         )
         try:
@@ -332,6 +343,12 @@ class ClusterPool:
                 await link.close()
             raise
         return link
+
+
+def _on_node(config: RunConfig, slots: int) -> RunConfig:
+    """Return the options of a run as a node with so many slots has them: judges and users are asked from here."""
+    user = config.user and replace(config.user, api_key_env=None)
+    return replace(config, concurrency=slots, judge=None, user=user, upload=False)
 
 
 async def _close(links: Iterable[NodeLink]) -> None:

@@ -118,7 +118,6 @@ async def set_up(
     config = prepared.config
     for remark in prepared.remarks:
         observer.tell(remark)
-    _refuse_users(prepared, pool)
     user = await user_state(config) if prepared.slots else UserState()
     judging = config.judge.api_key_env if config.judge is not None else None
     playing = config.user.api_key_env if config.user is not None else None
@@ -147,10 +146,11 @@ async def set_up(
         stack.callback(gateway.close)
 
     slots: Sequence[Slot] = ()
+    user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
     if prepared.slots and pool is not None:
-        config, slots = await pool.open(run, versions=releases, group=gateways, stack=stack)
+        opening_slots = pool.open(run, versions=releases, group=gateways, stack=stack, user_model=user_model)
+        config, slots = await opening_slots
     elif prepared.slots:
-        user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
         config, slots = await make_slots(
             run,
             folders.work,
@@ -182,14 +182,6 @@ async def set_up(
         if slots
         else None,
     )
-
-
-def _refuse_users(prepared: Prepared, pool: SlotPool | None) -> None:
-    """Raise ConfigError for simulated users on a cluster: the key of their model stays on this machine."""
-    if pool is not None and prepared.user_messages:
-        raise ConfigError(
-            "Tasks with a simulated user don't run on a cluster: leave --cluster out, or select others with --suite."
-        )
 
 
 async def _ask_endpoints(prepared: Prepared, user: UserState, observer: RunObserver, *, asks_model: bool) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from pinchbench.chat.endpoint import Endpoint
     from pinchbench.config.run import RunConfig
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.slot import Slot
@@ -19,12 +20,19 @@ class SlotPool(Protocol):
     """Other machines, on which the slots of one run are."""
 
     async def open(
-        self, run: RunContext, *, versions: Mapping[str, str], group: TaskGroup, stack: AsyncExitStack
+        self,
+        run: RunContext,
+        *,
+        versions: Mapping[str, str],
+        group: TaskGroup,
+        stack: AsyncExitStack,
+        user_model: Endpoint | None = None,
     ) -> tuple[RunConfig, Sequence[Slot]]:
         """Set up slots for a run; return its options, settled, with them.
 
-        `versions` are the releases on this machine. The connections live in `group`; they are closed with `stack`, and
-        everything on the other machines is gone when `group` ends. Raises PinchBenchError.
+        `versions` are the releases on this machine. `user_model` plays simulated users, and is asked from here. The
+        connections live in `group`; they are closed with `stack`, and everything on the other machines is gone when
+        `group` ends. Raises PinchBenchError.
         """
 
     async def watch(self, add: Callable[[Slot], None]) -> None:

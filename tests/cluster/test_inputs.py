@@ -134,6 +134,7 @@ def test_a_node_gets_the_recordings_of_the_trials_that_are_replayed(tmp_path: Pa
     run = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(), Made())}))
     for number in (1, 2):
         (run.folder / f"trials/task_a/{number}/wire.jsonl.zst").write_bytes(b"recorded %d" % number)
+    (run.folder / "trials/task_a/1/user.jsonl").write_bytes(b"said")
     config = replace(config_of(tmp_path, None), replay=ReplaySettings(folder=str(run.folder)))
     keys = sorted(recordings_of(str(run.folder)), key=str)
     assert len(keys) == 2
@@ -142,6 +143,7 @@ def test_a_node_gets_the_recordings_of_the_trials_that_are_replayed(tmp_path: Pa
     [(key, path)] = recordings_of(there.replay.folder).items()
     assert key == keys[0]
     assert path.read_bytes() == recordings_of(str(run.folder))[key].read_bytes()
+    assert path.with_name("user.jsonl").read_bytes() == b"said", "what a simulated user said"
 
 
 def test_the_bundled_suite_is_not_sent(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ import anyio
 import pytest
 from anyio import CapacityLimiter, create_task_group, fail_after, to_thread
 
+from cluster.fake_endpoint import FakeEndpoint
 from cluster.fake_link import FILES, FakeLink
 from fakes import fake_openclaw, run_config, until
+from pinchbench.chat.endpoint import Reply
 from pinchbench.cluster import link as link_module
 from pinchbench.cluster.link import NodeInfo
 from pinchbench.cluster.messages import (
@@ -21,6 +23,8 @@ from pinchbench.cluster.messages import (
     Refused,
     StartTrial,
     Stop,
+    UserAsked,
+    UserReplied,
 )
 from pinchbench.cluster.node_client import NodeClient, RemoteSlot
 from pinchbench.cluster.places import Places
@@ -55,11 +59,13 @@ async def run(tmp_path: Path) -> AsyncGenerator[RunContext]:
 
 
 @asynccontextmanager
-async def joined(link: FakeLink, run: RunContext) -> AsyncGenerator[NodeClient]:
+async def joined(
+    link: FakeLink, run: RunContext, *, user_model: FakeEndpoint | None = None
+) -> AsyncGenerator[NodeClient]:
     """A node that has set up its slots."""
     with fail_after(60):
         async with create_task_group() as group:
-            client = NodeClient(INFO, link, run, copying=CapacityLimiter(1), tell=lambda _: None)
+            client = NodeClient(INFO, link, run, copying=CapacityLimiter(1), tell=lambda _: None, user_model=user_model)
             group.start_soon(client.attend)
             with closing(client):
                 await client.set_up(BEGIN, None)
@@ -100,6 +106,14 @@ async def test_a_trial_that_is_stopped_alone_is_ended_on_its_node(run: RunContex
         start = StartTrial(slot=2, key=attempt(run).key, attempt=1, shows_output=False)
         link.put(Ended(slot=2, outcome=link.outcome(start)))
     assert Stop() not in link.sent
+
+
+async def test_a_node_s_questions_to_the_model_of_its_users_are_asked_here(run: RunContext) -> None:
+    endpoint, link = FakeEndpoint(Reply(text="{}")), FakeLink()
+    async with joined(link, run, user_model=endpoint):
+        link.put(UserAsked(number=3, conversation=(), schema={}))
+        await until(lambda: UserReplied(number=3, reply=Reply(text="{}")) in link.sent)
+    assert len(endpoint.asked) == 1
 
 
 async def test_the_evidence_of_a_trial_is_here_when_its_outcome_is(run: RunContext) -> None:

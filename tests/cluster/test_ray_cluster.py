@@ -99,6 +99,27 @@ def test_each_node_asks_a_model_of_the_command_s_machine_through_the_relay(seen:
 
 @pytest.mark.chaos
 @real
+def test_a_model_that_plays_users_is_asked_where_the_run_is_and_says_the_same(seen: Any) -> None:
+    cluster, machine = seen["conversations"]["cluster"], seen["conversations"]["machine"]
+    assert len({trial.pop("node") for trial in cluster["trials"].values()}) == 3, cluster["log"]
+    assert {trial.pop("node") for trial in machine["trials"].values()} == {None}
+    for name in ("trials", "attempts", "files", "code", "users", "keys"):
+        assert cluster[name] == machine[name], cluster["log"]
+    assert "user.jsonl" in cluster["files"]
+    assert cluster["users"]["said"] == [""] * 6 + ["It is for Friday."] * 6
+    assert cluster["users"]["totals"]["calls"] == 12
+    assert set(cluster["keys"]) == {"Bearer sk-of-the-user"}
+
+
+@pytest.mark.chaos
+@real
+def test_a_run_on_a_cluster_can_be_ended_while_its_users_think(seen: Any) -> None:
+    run = seen["conversations"]["stopped"]
+    assert run["attempts"] == ["interrupted"] * 6, run["log"]
+
+
+@pytest.mark.chaos
+@real
 def test_an_experiment_shares_the_nodes_and_is_resumed_there(seen: Any) -> None:
     run = seen["experiment"]
     assert run["reasons"] == ["completed"] * 12, run["log"]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 PROGRAM = str(Path(sys.executable).with_name("pinchbench-async"))
 LIMIT_S = 120.0
 SLOTS = 6
+USER_KEY_NAME, USER_KEY = "KEY_OF_THE_USER", "sk-of-the-user"
 OTHER_MODEL = "mock/m2"
 NODE = {"num_cpus": 2, "memory": 2 * 1024**3, "object_store_memory": 80_000_000, "include_dashboard": False}
 
@@ -184,6 +185,88 @@ async def relayed(folder: Path) -> dict[str, object]:
     return {"code": code, "log": log, "hosts": hosts, "port": model.port, **result(folder)}
 
 
+class User(HttpServer[Request]):
+    """A model that plays a user, and says one thing before it has nothing left to say; or nothing at all."""
+
+    def __init__(self, *, is_silent: bool = False) -> None:
+        """Nobody has asked it yet."""
+        super().__init__()
+        self.is_silent = is_silent
+        self.all_asked = anyio.Event()  # once for each slot
+
+    async def respond(self, request: Request) -> Response:
+        self.record(request)
+        if len(self.requests) == SLOTS:
+            self.all_asked.set()
+        is_first = request.json["messages"][-1]["content"].count('"user": ') == 1
+        said = {"is_finished": not is_first, "message": "It is for Friday." if is_first else ""}
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": json.dumps(said)},
+            "finish_reason": "stop",
+        }
+        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.25}
+        body = json.dumps({"model": "user-1", "choices": [choice], "usage": usage}).encode()
+        return Response(body=body, silent=self.is_silent)
+
+
+def with_user(folder: Path, port: int) -> list[str]:
+    """The options of a run of conversations, whose user is a model that only this machine reaches."""
+    fake_openclaw(folder)
+    tasks = make_suite(folder, {f"task_{number}": "Book a table." for number in range(SLOTS)})
+    for path in tasks.iterdir():
+        path.write_text(path.read_text("utf-8") + "\n## Simulated User\n\nYou are Ada.\n", encoding="utf-8")
+    model = "--user-model=user-1", f"--user-base-url=http://127.0.0.1:{port}/v1", f"--user-api-key-env={USER_KEY_NAME}"
+    return [*options(folder, tasks), *model]
+
+
+async def conversations(folder: Path) -> dict[str, object]:
+    """Let a model play users on the nodes and on one machine; what was said and asked."""
+    seen: dict[str, object] = {}
+    env = {**os.environ, USER_KEY_NAME: USER_KEY}  # the nodes do not have it
+    for place, more in (("cluster", ["--cluster=ray"]), ("machine", [])):
+        own = folder / place
+        own.mkdir()
+        async with running(User()) as user:
+            argv = with_user(own, user.port)
+            async with command("run", *argv, *more, log=own / "log", env=env) as process:
+                code = await process.wait()
+            keys = [request.headers["authorization"] for request in user.requests]
+        await nothing_left(own)
+        log = await to_thread.run_sync((own / "log").read_text)
+        seen[place] = {"code": code, "log": log, "keys": keys, "users": users(own), **result(own)}
+    own = folder / "stopped"
+    own.mkdir()
+    async with (
+        running(User(is_silent=True)) as user,
+        command("run", *with_user(own, user.port), "--cluster=ray", log=own / "log", env=env) as process,
+    ):
+        with fail_after(LIMIT_S):
+            await user.all_asked.wait()
+            process.send_signal(signal.SIGINT)
+            code = await process.wait()
+    await nothing_left(own)
+    seen["stopped"] = {"code": code, "log": await to_thread.run_sync((own / "log").read_text), **result(own)}
+    return seen
+
+
+def users(folder: Path) -> dict[str, object]:
+    """What the result says of simulated users, without times, and what their records say."""
+    [path] = (folder / "results").glob("*.json")
+    data = json.loads(path.read_text("utf-8"))
+    facts = [
+        {name: value for name, value in run["user"].items() if name != "latency_s"}
+        for task in data["tasks"]
+        for run in task["runs"]
+    ]
+    totals = {name: value for name, value in data["user"].items() if name != "latency_s"}
+    records = (path.with_suffix("") / "trials").glob("*/*/user.jsonl")
+    lines = [
+        json.loads(line).get("message", "") for record in records for line in record.read_text("utf-8").splitlines()
+    ]
+    return {"facts": facts, "totals": totals, "said": sorted(lines)}
+
+
 async def disturbed(folder: Path, cluster: Cluster) -> dict[str, object]:
     """Kill a node while two trials run on each, add another one, then kill the runner, and go on with the run."""
     fake_openclaw(folder)
@@ -262,12 +345,13 @@ async def doctor(folder: Path) -> dict[str, object]:
 
 async def play(folder: Path, cluster: Cluster) -> dict[str, object]:
     """Play everything."""
-    for name in ("doctor", "plain", "relayed", "experiment", "disturbed"):
+    for name in ("doctor", "plain", "relayed", "conversations", "experiment", "disturbed"):
         (folder / name).mkdir()
     return {
         "doctor": await doctor(folder / "doctor"),
         "plain": await plain(folder / "plain"),
         "relayed": await relayed(folder / "relayed"),
+        "conversations": await conversations(folder / "conversations"),
         "experiment": await experiment(folder / "experiment"),
         "disturbed": await disturbed(folder / "disturbed", cluster),
     }
