@@ -29,7 +29,7 @@ NUMBER_BYTES = 8
 SEPARATOR = b"\0"  # in a request: no path has one
 NO_FILE = 2 ** (8 * NUMBER_BYTES) - 1  # in place of a size
 MAX_REQUEST_BYTES = 16384  # a path, and the names of a trial's evidence
-CHUNK_BYTES = 1024 * 1024  # in memory at a time
+CHUNK_BYTES = 256 * 1024  # in memory at a time: more take no less of the processor
 SILENCE_S = 10.0  # of the other end, which is lost then
 MAX_CONNECTIONS = 64  # at once: a run has 8, an experiment 8 for each of its runs
 

@@ -113,7 +113,7 @@ class Moment:
 
 
 def hide_pyarrow(folder: Path) -> None:
-    """Make a folder that hides it where it comes first: Ray loads it if it is there, and takes 45 MB more with it.
+    """Make a folder that hides it where it comes first: Ray loads it if it is there, and takes 35 MB more with it.
 
     The extra `ray` does not install it.
     """
