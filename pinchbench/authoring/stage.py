@@ -98,11 +98,14 @@ class Stage:
     async def play(self, turns: Sequence[SolutionTurn]) -> list[dict[str, object]]:
         """Play a script in the workspace, beside the task's services, and return its transcript.
 
+        What the services print replaces what those of a script before it have printed: logs are appended to.
+
         Raises StepFailedError, also if a service does not start or ends.
         """
         beside = ServicePlace(
             workspace=self.workspace, evidence=self._printed, sandbox=self.sandbox, marker=self.marker
         )
+        await to_thread.run_sync(_remove_logs, self._printed)
         try:
             async with open_services(self.task, beside) as services:
                 events = await play(turns, self.task, self._folders(services.forwards))
@@ -167,6 +170,11 @@ class Stage:
         if found.check is not None and found.check.ungraded is Ungraded.DISK_FULL:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return found
+
+
+def _remove_logs(printed: Evidence) -> None:
+    for log in printed.service_logs:
+        log.unlink(missing_ok=True)
 
 
 def _copy_logs(printed: Evidence, kept: Evidence) -> None:

@@ -111,7 +111,10 @@ async def test_a_script_is_played_beside_the_services_whose_output_the_check_get
         async with stage.open():
             await stage.set_up()
             grade = await stage.grade(await stage.play((asks("/one"), asks("/more"))), grader.grade)
+            events = await stage.play((asks("/two"), asks("/more")))
+            second = await stage.grade(events, grader.grade, evidence=tmp_path / "second")
         assert grade.breakdown == {"/one": 1.0, "/two": 0.0}, grade
+        assert second.breakdown == {"/one": 0.0, "/two": 1.0}, "a script is paid for what another one has done"
         async with stage.open():
             await stage.set_up()
             with pytest.raises(StepFailedError):
