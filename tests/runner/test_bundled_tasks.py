@@ -12,11 +12,15 @@ from uuid import uuid4
 import pytest
 
 from bundled_suite import ROOT, TASKS
+from grading.conftest import REFUSED
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.replay import PlayFolders, play, write_transcript
 from pinchbench.authoring.results import Part
+from pinchbench.authoring.stage import Stage
 from pinchbench.files.workspace import fill_workspace
+from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.model.task import GradingType
+from pinchbench.process.prepared_process import keep_prepared
 from pinchbench.suite.solution import Solution, load_solution
 
 if TYPE_CHECKING:
@@ -84,9 +88,18 @@ async def test_a_check_gives_little_for_rubbish_and_never_raises(task_id: str, t
     fill_workspace(solved, task.workspace_files)
     before = contents(solved)
     home = tmp_path / "stage"
-    home.mkdir()
-    stage = PlayFolders(workspace=solved, home=home, output=tmp_path / "output.log", marker=uuid4().hex)
-    events = await play(solution.turns, task, stage)
+    if task.services:
+        if REFUSED:
+            pytest.skip(f"services need namespaces: {REFUSED}")
+        beside = Stage(task=task, folder=home, sandbox=CheckSandbox(), marker=uuid4().hex)
+        async with keep_prepared(), beside.open():
+            await beside.set_up()
+            events = await beside.play(solution.turns)
+            shutil.copytree(beside.workspace, solved, dirs_exist_ok=True)
+    else:
+        home.mkdir()
+        stage = PlayFolders(workspace=solved, home=home, output=tmp_path / "output.log", marker=uuid4().hex)
+        events = await play(solution.turns, task, stage)
     write_transcript(transcript, events if task.workspace_files or len(task.turns) > 1 else [])
     made = sorted(name for name, data in contents(solved).items() if before.get(name) != data)
 

@@ -231,6 +231,7 @@ class TestFixtures:
 
     def test_every_fixture_belongs_to_a_task_and_is_small(self) -> None:
         sources = [file.source for task in SUITE.tasks for file in task.workspace_files if file.source is not None]
+        sources += [one.folder for task in SUITE.tasks for one in task.services if one.folder is not None]
         files = [path for path in (ROOT / "assets").rglob("*") if path.is_file()]
         for path in files:
             assert any(path == source or path.is_relative_to(source) for source in sources), path

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 MARK = re.compile(r'^    expected = json\.loads\(\s*r""".*"""\s*\)$', re.MULTILINE)
-SOURCE = re.compile(r"^ *- source: *(\S+) *$", re.MULTILINE)
+SOURCE = re.compile(r"^ *(?:- source|folder): *(\S+) *$", re.MULTILINE)  # of files in the workspace, or of a service
 
 
 def with_expected(text: str, values: object) -> str:
