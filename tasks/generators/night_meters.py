@@ -25,12 +25,12 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "abbey": Size(5, 6, 6, 3, 20, 10),
-    "bridge": Size(5, 7, 7, 3, 22, 10),
-    "castle": Size(6, 7, 8, 4, 25, 10),
-    "docks": Size(6, 8, 9, 4, 27, 15),
-    "east": Size(7, 8, 10, 5, 30, 15),
-    "forge": Size(7, 9, 12, 5, 33, 15),
+    "abbey": Size(5, 6, 6, 3, 14, 15),
+    "bridge": Size(5, 7, 7, 3, 15, 15),
+    "castle": Size(6, 7, 8, 4, 17, 15),
+    "docks": Size(6, 8, 9, 4, 18, 20),
+    "east": Size(7, 8, 10, 5, 20, 20),
+    "forge": Size(7, 9, 12, 5, 22, 20),
 }
 LOOPS = 0.55  # of the neighbours that a tree leaves apart, how many are joined all the same
 
