@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         (write_qwenclaw, "OTHER  tasks that load: 3, not 100"),
         (write_qwenclaw, "same  files that are refused: 0"),
         (write_claw_bench, "OTHER  levels: {'L1': 1, 'L2': 1}, not {'L1': 45, 'L2': 130, 'L3': 113, 'L4': 31}"),
-        (write_wildclaw, "OTHER  files that are refused: 0, not 56"),
-        (write_wildclaw, "OTHER  tasks that load: 1, not 4"),
+        (write_wildclaw, "OTHER  files that are refused: 0, not 52"),
+        (write_wildclaw, "OTHER  tasks that load: 1, not 8"),
         (
             write_clawbench_core,
             "OTHER  tiers: {'tier1': 1, 'tier4': 1}, not {'tier1': 2, 'tier2': 6, 'tier3': 5, 'tier4': 5, 'tier5': 1}",
