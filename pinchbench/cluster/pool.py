@@ -1,37 +1,33 @@
-"""The nodes of a cluster as the slots of a run: who gets how many, and that all are alike."""
+"""The nodes of a cluster as the slots of a run: who gets how many, and who joins and leaves."""
 
 from __future__ import annotations
 
 import math
 import tempfile
-import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import CapacityLimiter, connect_tcp, create_task_group, current_time, fail_after, move_on_after, to_thread
+from anyio import CapacityLimiter, create_task_group, current_time, move_on_after, to_thread
 
 from pinchbench.cluster import autoscaler
+from pinchbench.cluster.admission import check_alike, check_program, require_endpoint, settle
 from pinchbench.cluster.autoscaler import LOOK_S, NodeRequests
-from pinchbench.cluster.host import DISTRIBUTION
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
-from pinchbench.cluster.link import NodeLostError
 from pinchbench.cluster.messages import Begin, RelayAsked
 from pinchbench.cluster.node_client import NodeClient, RemoteSlot
 from pinchbench.cluster.node_names import name_nodes
 from pinchbench.cluster.places import SharedNodes
-from pinchbench.cluster.relay_url import endpoint_of, own_endpoint
-from pinchbench.defaults import MAX_MACHINE_SLOTS, Isolation, Network, Sandbox, SuiteFormat
+from pinchbench.cluster.relay_url import own_endpoint
+from pinchbench.defaults import MAX_MACHINE_SLOTS, Network, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.openclaw.homes.choose import GIB
 from pinchbench.runner.provenance import plain_config
-from pinchbench.runner.sandboxing import available_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,22 +37,17 @@ if TYPE_CHECKING:
 
     from pinchbench.chat.endpoint import Endpoint
     from pinchbench.cluster.link import Cluster, NodeInfo, NodeLink
-    from pinchbench.cluster.messages import NodeReady
     from pinchbench.config.run import RunConfig
-    from pinchbench.runner.prepare import Prepared
     from pinchbench.runner.run_context import RunContext
 
 SLOT_BYTES = GIB  # of memory that a slot is counted with, as `--concurrency` says
-MAX_SKEW_S = 5.0  # between the clocks of two machines: times of trials on several are compared
 REJOIN_S = 20.0  # until a lost node that is there is used again: Ray takes 14 s to notice that one is dead
 MAX_LOSSES = 3  # of one node, which is left out then
-ANSWER_LIMIT_S = 10.0  # for a server on this machine, which may be busy
 CLOSE_LIMIT_S = 10.0  # for links to nodes: an actor is killed in milliseconds, if its cluster answers
 WAIT_FOR_NODES_S = 60.0  # for another node when every one is lost: a new machine takes about that long
 PIECES = 8  # of 4 MB each, in memory at once: more are not faster on two cores
 OPEN_TO_ALL = "Ray runs without a token: whoever reaches its machines can run any code on them"
 HOW_TO_CLOSE = "Make one with `ray get-auth-token --generate`, copy it to each machine, and start Ray there again."
-ALIKE = {"pinchbench_async": "pinchbench-async", "openclaw": "OpenClaw", "node": "Node.js"}  # the same everywhere
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -364,53 +355,6 @@ def _network(clients: Iterable[NodeClient]) -> Network:
     return Network(networks.pop())
 
 
-async def check_program(name: str, link: NodeLink) -> bool:
-    """Raise ClusterError if a node has another release, or a clock that differs by more than `MAX_SKEW_S`.
-
-    Returns whether its Ray obeys only those who know a token.
-    """
-    asked_at = time.time()
-    try:
-        release, there, has_token = await link.about()
-    except NodeLostError as error:
-        raise NodeUnavailableError(f"The node {name} can't take part: {error}.") from error
-    if release != (here := version(DISTRIBUTION)):
-        raise ClusterError(f"The node {name} has {DISTRIBUTION} {release}, and this machine {here}: install the same.")
-    # it was read at some time between the question and the answer
-    skew_s = max(asked_at - there, there - time.time())
-    if skew_s > MAX_SKEW_S:
-        raise ClusterError(
-            f"The clock of the node {name} differs by {skew_s:.0f} s from this machine's: set it, with NTP for example."
-        )
-    return has_token
-
-
-async def require_endpoint(url: str) -> None:
-    """Raise ConfigError if nobody listens at an endpoint of this machine, to which nodes are led."""
-    try:
-        with fail_after(ANSWER_LIMIT_S):
-            async with await connect_tcp(*endpoint_of(url)):
-                pass
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"Nobody listens at {url}, to which --relay would lead the nodes: start it first.") from error
-
-
-async def settle(config: RunConfig, *, relays: bool = False) -> RunConfig:
-    """Return the options of a run as they are on every node. Raises ConfigError for those that make no sense there."""
-    if config.isolation is Isolation.SHARED:
-        raise ConfigError("--isolation shared uses the OpenClaw of this machine; --cluster needs private or gateway.")
-    own_url = own_endpoint(config)
-    if own_url is not None and not relays:
-        raise ConfigError(
-            f"--base-url {own_url} is this machine to itself, and each node to the node: add --relay, which leads the"
-            " nodes to it through this command, or let the server listen on an address of the network, and name that."
-        )
-    if config.isolation is Isolation.AUTO:
-        config = replace(config, isolation=Isolation.PRIVATE)
-    level, _ = await available_level(config)
-    return replace(config, sandbox=Sandbox(level))
-
-
 def share_out(slots: int, nodes: Sequence[NodeInfo]) -> list[tuple[NodeInfo, int]]:
     """Share slots out among nodes by their CPUs, as far as their memory goes, and no machine has too many (pure)."""
     room = {node.id: min(MAX_MACHINE_SLOTS, int(node.memory_bytes // SLOT_BYTES)) for node in nodes}
@@ -422,16 +366,3 @@ def share_out(slots: int, nodes: Sequence[NodeInfo]) -> list[tuple[NodeInfo, int
         )
         counts[fullest.id] += 1
     return [(node, counts[node.id]) for node in nodes if counts[node.id]]
-
-
-def check_alike(name: str, ready: NodeReady, prepared: Prepared, versions: Mapping[str, str]) -> None:
-    """Raise ClusterError, naming the node, if it would run something else than this machine asks for (pure)."""
-    for key, program in ALIKE.items():
-        if (there := ready.versions.get(key)) != (here := versions.get(key)):
-            raise ClusterError(f"The node {name} has {program} {there}, and this machine {here}: install the same.")
-    tasks = {attempt.key.task_id: attempt.trial.task for attempt in prepared.attempts}
-    for task_id, task in tasks.items():
-        if ready.digests.get(task_id) != task.digest:
-            raise ClusterError(f"The node {name} has another {task_id} than this machine: install the same release.")
-        if (lacks := ready.unmet.get(task_id)) is not None:
-            raise ClusterError(f"The node {name} can't run {task_id}: {lacks}.")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 from anyio import create_task_group, fail_after
 from rich.table import Table
 
+from pinchbench.cluster.admission import MAX_SKEW_S
 from pinchbench.cluster.link import NodeLostError
 from pinchbench.cluster.node_facts import NodeFacts, read_facts
 from pinchbench.cluster.node_names import name_nodes
-from pinchbench.cluster.pool import HOW_TO_CLOSE, MAX_SKEW_S, OPEN_TO_ALL, SLOT_BYTES
+from pinchbench.cluster.pool import HOW_TO_CLOSE, OPEN_TO_ALL, SLOT_BYTES
 from pinchbench.doctor.machine import size
 from pinchbench.model.finding import Finding, Level
 from pinchbench.report.text import many, plain
