@@ -261,8 +261,10 @@ async def play(folder: Path, trials: int) -> Findings:
             usual = await process.wait()
     say("start the nodes")
     await until(lambda: nodes_that_live() == 1)  # one that starts before its head can stay behind
-    nodes = [Node(number, folder) for number in range(NODES)]
-    await until(lambda: nodes_that_live() == NODES + 1)
+    nodes: list[Node] = []
+    for number in range(NODES):  # one after another: Ray gives up if a part of a node takes 15 s to start
+        nodes.append(Node(number, folder))
+        await until(lambda: nodes_that_live() == len(nodes) + 1)
     say("a cluster")
     scene = Scene(folder / "cluster", trials)
     code = await disturb(scene, nodes, findings)
