@@ -397,6 +397,15 @@ def test_a_task_with_services_and_a_simulated_user_is_told_by_what_it_has(tmp_pa
     assert "Simulated user, 10 messages at most:\nYou are Ada.\n" in shown.stdout
 
 
+def test_a_dry_run_tells_how_many_turns_a_trial_has_at_most_where_a_simulated_user_may_end_it(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path, {"task_a": "Hi\n\n## Simulated User\n\nYou are Ada.", "task_b": "Hi"}, timeout_s=30)
+    user = ("--user-model", "c/d", "--user-base-url", "http://127.0.0.1:9/v1")
+
+    planned = _pinchbench("--model", "a/b", *user, "--dry-run", "--tasks-dir", str(suite), cwd=tmp_path)
+
+    assert [line.split("  ")[-2] for line in planned.stdout.splitlines()[:3]] == ["turns", "1 to 11", "1"]
+
+
 def test_a_seed_shuffles_what_takes_equally_long_the_same_way_each_time(tmp_path: Path) -> None:
     where = ("--tasks-dir", str(make_suite(tmp_path, {f"task_{number}": "Hi" for number in range(9)})))
     plan = [_pinchbench("--model", "a/b", "--dry-run", *where, *seed, cwd=tmp_path).stdout

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from pinchbench.model.task import Task
     from pinchbench.model.trial import Trial
 
 GAP = "  "
@@ -86,7 +87,13 @@ def _row(trial: Trial, expected_s: Mapping[str, float]) -> list[str]:
         plain(task.category),
         task.grading_type.value,
         str(len(task.workspace_files)),
-        str(len(task.turns)),
+        _turns(task),
         duration(trial.timeout_s),
         *expected,
     ]
+
+
+def _turns(task: Task) -> str:
+    """Return how many turns a trial has; a simulated user may end the conversation earlier."""
+    stated = len(task.turns)
+    return str(stated) if task.simulated_user is None else f"{stated} to {stated + task.simulated_user.most_messages}"
