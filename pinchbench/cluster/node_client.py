@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, assert_never
@@ -42,7 +41,6 @@ from pinchbench.cluster.user_model import UserAnswers
 from pinchbench.errors import ClusterError
 from pinchbench.files.folders import set_aside
 from pinchbench.model.ending import Reason
-from pinchbench.model.outcome import Outcome
 from pinchbench.process.disk import is_disk_full
 from pinchbench.results.evidence import Evidence, digests_of
 
@@ -54,9 +52,8 @@ if TYPE_CHECKING:
     from pinchbench.chat.endpoint import Endpoint
     from pinchbench.cluster.link import NodeInfo, NodeLink
     from pinchbench.cluster.messages import Begin, FromNode, ToNode
-    from pinchbench.cluster.places import Places
+    from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt
-    from pinchbench.results.node_times import Hardware
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.slot import TrialCallbacks
@@ -343,67 +340,3 @@ def _report(running: _Running, message: Activity | Output | Waits | RateLimited 
         case Ended():
             running.outcome = message.outcome
             running.ended.set()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RemoteSlot:
-    """A slot on a node: `number` is its number in the run, `on_node` that on the node."""
-
-    number: int
-    on_node: int
-    agent_id: str
-    node: NodeClient
-    files: RunFiles
-    places: Places
-
-    @property
-    def machine(self) -> str:
-        """The name of its node."""
-        return self.node.info.name
-
-    @property
-    def machine_id(self) -> str:
-        """Ray's id of its node."""
-        return self.node.info.id
-
-    @property
-    def hardware(self) -> Hardware | None:
-        """That of its node, if this is the first of its slots."""
-        ready = self.node.ready
-        return ready.hardware if ready is not None and self.on_node == 1 else None
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether its node is lost, or gets no further trials."""
-        return bool(self.node.lost or self.node.retired)
-
-    @property
-    def is_taken(self) -> bool:
-        """Whether trials of other runs have all places on its node."""
-        return self.places.are_taken
-
-    async def run(self, attempt: Attempt, callbacks: TrialCallbacks, done: Callable[[Outcome], None]) -> None:
-        """Make one attempt at a trial, as `Slot.run` says."""
-        name = self.node.info.name
-        outcome = Outcome(
-            key=attempt.key,
-            reason=Reason.INTERRUPTED,
-            digest=attempt.trial.task.digest,
-            attempt=attempt.number,
-            started_at=time.time(),
-            timeout_s=attempt.trial.timeout_s,
-            agent_id=self.agent_id,
-            evidence=str(self.files.trial(attempt.key, attempt.number).relative_to(self.files.folder)),
-            note="cancelled",
-        )
-        self.places.used += 1
-        try:
-            outcome = await self.node.make(self.on_node, attempt, callbacks, self.files)
-        except NodeLostError as error:
-            outcome = replace(
-                outcome, reason=Reason.NODE_LOST, note=LOST.format(name=name, why=error).removesuffix(".")
-            )
-        finally:
-            self.places.used -= 1
-            ended_at = outcome.ended_at or time.time()
-            done(replace(outcome, slot=self.number, node=name, ended_at=ended_at))

@@ -20,10 +20,11 @@ from pinchbench.cluster.admission import check_alike, check_program, require_end
 from pinchbench.cluster.autoscaler import LOOK_S, NodeRequests
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
 from pinchbench.cluster.messages import Begin, RelayAsked
-from pinchbench.cluster.node_client import NodeClient, RemoteSlot
+from pinchbench.cluster.node_client import NodeClient
 from pinchbench.cluster.node_names import name_nodes
 from pinchbench.cluster.places import SharedNodes
 from pinchbench.cluster.relay_url import own_endpoint
+from pinchbench.cluster.remote_slot import RemoteSlot
 from pinchbench.defaults import MAX_MACHINE_SLOTS, Network, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.openclaw.homes.choose import GIB

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from anyio import CapacityLimiter, create_task_group, fail_after, to_thread
+from anyio import CapacityLimiter, create_task_group, to_thread
 
 from cluster.fake_endpoint import FakeEndpoint
 from cluster.fake_link import FILES, FakeLink
-from fakes import fake_openclaw, run_config, until
+from cluster.joined_node import attempt, joined, made, run_of_two_tasks
+from fakes import until
 from pinchbench.chat.endpoint import Reply
 from pinchbench.cluster import link as link_module
-from pinchbench.cluster.link import NodeInfo
 from pinchbench.cluster.messages import (
-    Begin,
     Ended,
     EndTrial,
     Refused,
@@ -26,74 +24,22 @@ from pinchbench.cluster.messages import (
     UserAsked,
     UserReplied,
 )
-from pinchbench.cluster.node_client import NodeClient, RemoteSlot
-from pinchbench.cluster.places import Places
 from pinchbench.errors import ClusterError
 from pinchbench.model.ending import Reason
-from pinchbench.runner.prepare import prepare
-from pinchbench.runner.run_context import make_context
-from pinchbench.runner.slot import TrialCallbacks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection
     from pathlib import Path
 
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.model.trial import Attempt
     from pinchbench.runner.run_context import RunContext
 
 pytestmark = pytest.mark.anyio
 
-BEGIN = Begin(config={}, suites=(), tasks=(), run_id="run-1", name="m_run-1", node=1, slots=2, sends_inputs=False)
-INFO = NodeInfo(id="1", name="host1", cpus=2, memory_bytes=2**32)
-
 
 @pytest.fixture
 async def run(tmp_path: Path) -> AsyncGenerator[RunContext]:
-    config = run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Do it.", "task_b": "Do it."})
-    context = make_context(prepare(config), None, None)
-    async with create_task_group() as group:
-        group.start_soon(context.observer.attend)
-        with closing(context.observer), closing(context.interrupt):
-            yield context
-
-
-@asynccontextmanager
-async def joined(
-    link: FakeLink, run: RunContext, *, user_model: FakeEndpoint | None = None
-) -> AsyncGenerator[NodeClient]:
-    """A node that has set up its slots."""
-    with fail_after(60):
-        async with create_task_group() as group:
-            client = NodeClient(INFO, link, run, copying=CapacityLimiter(1), tell=lambda _: None, user_model=user_model)
-            group.start_soon(client.attend)
-            with closing(client):
-                await client.set_up(BEGIN, None)
-                yield client
-    assert link.closed
-
-
-async def made(
-    client: NodeClient, run: RunContext, *, heard: list[str] | None = None, stop: anyio.Event | None = None
-) -> Outcome:
-    """Make the first attempt of the run in the second slot of the node."""
-    outcomes: list[Outcome] = []
-    callbacks = TrialCallbacks(
-        stop=stop or anyio.Event(),
-        activity=lambda text, _: heard.append(text) if heard is not None else None,
-        output=None,
-        waits=lambda *_: None,
-        rate_limited=lambda: None,
-        used=lambda _: None,
-    )
-    slot = RemoteSlot(number=7, on_node=2, agent_id="main", node=client, files=run.files, places=Places(most=2))
-    await slot.run(attempt(run), callbacks, outcomes.append)
-    [outcome] = outcomes
-    return outcome
-
-
-def attempt(run: RunContext) -> Attempt:
-    return run.prepared.attempts[0]
+    async with run_of_two_tasks(tmp_path) as context:
+        yield context
 
 
 async def test_a_trial_that_is_stopped_alone_is_ended_on_its_node(run: RunContext) -> None:
@@ -145,28 +91,6 @@ async def test_evidence_has_the_names_of_evidence(run: RunContext, monkeypatch: 
         "stdout.log",
         "transcript.jsonl",
     ]
-
-
-async def test_the_trials_of_a_lost_node_say_so(run: RunContext) -> None:
-    link = FakeLink(is_silent=True)
-    outcomes: list[Outcome] = []
-
-    async def make() -> None:
-        outcomes.append(await made(client, run))
-
-    async with joined(link, run) as client:
-        async with create_task_group() as group:
-            group.start_soon(make)
-            while not any(isinstance(message, StartTrial) for message in link.sent):
-                await anyio.lowlevel.checkpoint()
-            link.lost = True
-            link.changed.set()
-        slot = RemoteSlot(number=1, on_node=1, agent_id="main", node=client, files=run.files, places=Places(most=2))
-        assert slot.is_closed
-        assert slot.machine == "host1"
-        assert (await made(client, run)).reason is Reason.NODE_LOST
-    assert outcomes[0].reason is Reason.NODE_LOST
-    assert outcomes[0].note == "the node host1 was lost: the link is down"
 
 
 async def test_a_trial_whose_evidence_has_arrived_counts_though_its_node_is_lost(run: RunContext) -> None:

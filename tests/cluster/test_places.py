@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from cluster.fake_link import FakeLink
     from pinchbench.cluster.link import NodeInfo
-    from pinchbench.cluster.node_client import RemoteSlot
+    from pinchbench.cluster.remote_slot import RemoteSlot
     from pinchbench.model.outcome import Outcome
 
 NODES = [node(1, slots=1), node(2, slots=2)]

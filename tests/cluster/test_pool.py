@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.cluster.node_client import RemoteSlot
+    from pinchbench.cluster.remote_slot import RemoteSlot
     from pinchbench.config.run import RunConfig
     from pinchbench.model.outcome import Outcome
     from pinchbench.runner.run_context import RunContext

@@ -156,7 +156,7 @@ class Meter:
         used = self._resource.of(outcome.paid) if is_known else live.used if live is not None else 0.0
         self._spent += used
         self._to_judge += outcome.reason.is_valid
-        if is_known and outcome.reason is not Reason.INTERRUPTED:
+        if is_known and outcome.reason not in {Reason.INTERRUPTED, Reason.NODE_LOST}:  # those did not end by themselves
             self._typical.add(used, expected_s)
 
     def judged(self, judge: JudgeGrade | None) -> None:

@@ -1,0 +1,81 @@
+"""A node that has joined a run, over a link that does what a test wants."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import CapacityLimiter, create_task_group, fail_after
+
+from fakes import fake_openclaw, run_config
+from pinchbench.cluster.link import NodeInfo
+from pinchbench.cluster.messages import Begin
+from pinchbench.cluster.node_client import NodeClient
+from pinchbench.cluster.places import Places
+from pinchbench.cluster.remote_slot import RemoteSlot
+from pinchbench.runner.prepare import prepare
+from pinchbench.runner.run_context import make_context
+from pinchbench.runner.slot import TrialCallbacks
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from cluster.fake_endpoint import FakeEndpoint
+    from cluster.fake_link import FakeLink
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.model.trial import Attempt
+    from pinchbench.runner.run_context import RunContext
+
+BEGIN = Begin(config={}, suites=(), tasks=(), run_id="run-1", name="m_run-1", node=1, slots=2, sends_inputs=False)
+INFO = NodeInfo(id="1", name="host1", cpus=2, memory_bytes=2**32)
+
+
+@asynccontextmanager
+async def run_of_two_tasks(folder: Path) -> AsyncGenerator[RunContext]:
+    """A run whose trials none has made yet."""
+    config = run_config(folder, fake_openclaw(folder), {"task_a": "Do it.", "task_b": "Do it."})
+    context = make_context(prepare(config), None, None)
+    async with create_task_group() as group:
+        group.start_soon(context.observer.attend)
+        with closing(context.observer), closing(context.interrupt):
+            yield context
+
+
+@asynccontextmanager
+async def joined(
+    link: FakeLink, run: RunContext, *, user_model: FakeEndpoint | None = None
+) -> AsyncGenerator[NodeClient]:
+    """A node that has set up its slots."""
+    with fail_after(60):
+        async with create_task_group() as group:
+            client = NodeClient(INFO, link, run, copying=CapacityLimiter(1), tell=lambda _: None, user_model=user_model)
+            group.start_soon(client.attend)
+            with closing(client):
+                await client.set_up(BEGIN, None)
+                yield client
+    assert link.closed
+
+
+async def made(
+    client: NodeClient, run: RunContext, *, heard: list[str] | None = None, stop: anyio.Event | None = None
+) -> Outcome:
+    """Make the first attempt of the run in the second slot of the node."""
+    outcomes: list[Outcome] = []
+    callbacks = TrialCallbacks(
+        stop=stop or anyio.Event(),
+        activity=lambda text, _: heard.append(text) if heard is not None else None,
+        output=None,
+        waits=lambda *_: None,
+        rate_limited=lambda: None,
+        used=lambda _: None,
+    )
+    slot = RemoteSlot(number=7, on_node=2, agent_id="main", node=client, files=run.files, places=Places(most=2))
+    await slot.run(attempt(run), callbacks, outcomes.append)
+    [outcome] = outcomes
+    return outcome
+
+
+def attempt(run: RunContext) -> Attempt:
+    return run.prepared.attempts[0]
