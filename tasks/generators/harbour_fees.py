@@ -1,6 +1,10 @@
-"""A season's bookings of a small harbour, and what each of them costs by its tariff."""
+"""A season's bookings of a small harbour, what each of them costs by its tariff, and six quays with hidden berth plans."""
 
+import csv
+import hashlib
+import io
 import json
+from itertools import groupby
 from typing import NamedTuple
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -10,6 +14,18 @@ from craft.dice import Dice
 
 TASK = "task_48_harbour_fees"
 SEED = 20260701
+SHORTEST, LONGEST = 520, 1680  # centimetres
+SPARE = 4  # centimetres: a boat is shorter than its berth by up to this, or sums of lengths would tell which boats are neighbours
+# Boats that lie beside one another on each quay, roughly, and nights. With fewer, a search soon has room for all of them.
+QUAYS = {
+    "north": (22, 32),
+    "fish": (25, 36),
+    "mole": (28, 40),
+    "island": (31, 43),
+    "customs": (34, 45),
+    "south": (38, 46),
+}
+DEPTHS = ((0, 150), (1, 190), (2, 230), (4, 280))  # from this many eighths of the quay on: centimetres of water
 LOCAL = ZoneInfo("Europe/Copenhagen")
 ZONES = ("Europe/Copenhagen", "UTC", "Europe/London", "Europe/Helsinki")
 
@@ -32,8 +48,100 @@ def rates(seed: int) -> Rates:
     )
 
 
+class Boat:
+    """A boat in the hidden plan, in a berth from `x` on; nights are counted from 0, and `leave` is the first one without it."""
+
+    def __init__(self, dice: Dice, x: int, berth: int, arrive: int, leave: int) -> None:
+        self.x, self.berth, self.arrive, self.leave = x, berth, arrive, leave
+        self.length = berth - dice.below(SPARE + 1)
+        self.hulls = 2 if dice.chance(0.15) else 1
+        self.draught = 70 + self.length // 9 + dice.below(70)
+
+
+class Quay(NamedTuple):
+    length: int
+    first: date
+    depths: list[tuple[int, int]]  # from this centimetre on, so deep
+    boats: list[Boat]
+
+
+def berths(dice: Dice, room: int) -> list[int]:
+    """Return the widths of berths that fill a part of a quay."""
+    low, high = SHORTEST + SPARE, LONGEST + SPARE
+    while True:
+        left, found = room, []
+        while left > high or (left >= 2 * low and dice.chance(0.75)):
+            found.append(dice.between(low, min(high, left - low)))
+            left -= found[-1]
+        if low <= left <= high:
+            return dice.shuffled([*found, left])
+
+
+def arrivals(dice: Dice, x: int, room: int, day: int, nights: int) -> list[Boat]:
+    boats = []
+    for berth in berths(dice, room):
+        stay = dice.pick((1, 2, 2, 3, 3, 4, 5, 6, 7, 7, 9, 11))
+        boats.append(Boat(dice, x, berth, day, min(day + stay, nights)))
+        x += berth
+    return boats
+
+
+def quay(seed: int, across: int, nights: int) -> Quay:
+    """Fill a quay night by night, so that those who arrive take exactly the room of those who leave."""
+    dice = Dice(seed)
+    length = across * 1060 + dice.below(500)
+    there = arrivals(dice, 0, length, 0, nights)
+    boats = list(there)
+    for day in range(1, nights):
+        before = [boat.leave for boat in there]
+        for place, boat in enumerate(there):
+            near = before[max(0, place - 1) : place] + before[place + 1 : place + 2]
+            if boat.leave == day and day not in near:
+                # A boat that leaves alone would be followed by one as long as itself, or by two: they would be easy to find.
+                boat.leave = min(near)
+        kept = []
+        for leaves, group in groupby(there, key=lambda boat: boat.leave == day):
+            run = list(group)
+            if leaves:
+                run = arrivals(dice, run[0].x, sum(boat.berth for boat in run), day, nights)
+                boats += run
+            kept += run
+        there = kept
+    depths = [(eighths and length * eighths // 8 + dice.below(length // 10), depth) for eighths, depth in DEPTHS]
+    for boat in boats:
+        boat.draught = min(boat.draught, max(depth for start, depth in depths if start <= boat.x))
+    first = date(2026, 7, 1) + timedelta(days=dice.below(14))
+    return Quay(length, first, depths, dice.shuffled(boats))
+
+
+def quays(seed: int) -> dict[str, Quay]:
+    return {name: quay(seed + 10 + place, *size) for place, (name, size) in enumerate(QUAYS.items())}
+
+
 def particulars(seed: int) -> list[str]:
-    return [str(rate) for rate in rates(seed)]
+    """Return the prices, and the hidden plans as they stand in the solution: the boats' places in the order of the bookings."""
+    plans = [f"{name}: {' '.join(str(boat.x) for boat in one.boats)}" for name, one in quays(seed).items()]
+    return [*(str(rate) for rate in rates(seed)), *plans]
+
+
+def table(rows: list[tuple]) -> bytes:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue().encode()
+
+
+def quay_files(seed: int) -> dict[str, bytes]:
+    made = {}
+    depths: list[tuple] = [("quay", "from_cm", "to_cm", "depth_cm")]
+    for name, one in quays(seed).items():
+        ends = [*(start for start, _ in one.depths[1:]), one.length]
+        depths += [(name, start, end, depth) for (start, depth), end in zip(one.depths, ends, strict=True)]
+        rows: list[tuple] = [("boat", "length_cm", "draught_cm", "hulls", "arrive", "depart")]
+        for number, boat in enumerate(one.boats, 1):
+            arrive, depart = (one.first + timedelta(days=day) for day in (boat.arrive, boat.leave))
+            rows.append((f"{name[0].upper()}{number:03}", boat.length, boat.draught, boat.hulls, arrive, depart))
+        made[f"quays/{name}.csv"] = table(rows)
+    return made | {"quays/depths.csv": table(depths)}
 
 
 def booking(dice: Dice, number: int, kind: int) -> dict:
@@ -104,7 +212,7 @@ def bookings(seed: int, count: int, first: int) -> list[dict]:
 def files(seed: int = SEED) -> dict[str, bytes]:
     given = bookings(seed, 240, 1001)
     made = {f"bookings/{one['id']}.json": (json.dumps(one, indent=1) + "\n").encode() for one in given}
-    return {f"harbour_fees/{name}": data for name, data in made.items()}
+    return {f"harbour_fees/{name}": data for name, data in (made | quay_files(seed)).items()}
 
 
 def expected(seed: int = SEED) -> dict:
@@ -127,4 +235,5 @@ def expected(seed: int = SEED) -> dict:
         "hidden": hidden,
         "answers": lines(hidden, is_new=True),
         "old": lines(hidden, is_new=False),
+        "quays": {name: hashlib.sha256(data).hexdigest()[:20] for name, data in quay_files(seed).items()},
     }
