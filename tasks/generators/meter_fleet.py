@@ -1,4 +1,7 @@
-"""A fleet of meters behind a controller, some of which cannot take the new version."""
+"""A fleet of meters behind a controller, some of which cannot take the new version, and a workshop for meters of other towns.
+
+Each lot of the workshop is made around a hidden plan in which its benches hardly ever stand idle.
+"""
 
 import base64
 import csv
@@ -6,6 +9,8 @@ import hashlib
 import io
 import json
 from hashlib import sha256
+from itertools import pairwise
+from typing import NamedTuple
 
 from craft.dice import Dice
 
@@ -13,6 +18,12 @@ TASK = "task_54_meter_fleet"
 SEED = 20260616
 SITES = ("bakehouse", "ferry", "harbour", "library", "mill", "pool", "school", "tower", "yard")
 NEVER = 10**9
+# The benches of each lot, and after about how many minutes the hidden plan is finished.
+LOTS = {"canal": (8, 700), "castle": (9, 760), "hilltop": (10, 820), "market": (12, 880), "meadow": (14, 940),
+        "station": (16, 1000)}  # fmt: skip
+STEP = (9, 55)  # the shortest and the longest step, in minutes
+# How long each hardware keeps its count without power. If it were a few minutes only, no search would come near the hidden plan.
+KEEPS = {"A": 45, "B": 60, "C": 90, "D": 120}
 
 
 def number(version: str) -> tuple[int, ...]:
@@ -89,24 +100,76 @@ class Fleet:
         )  # fmt: skip
 
 
+class Lot(NamedTuple):
+    length: int
+    steps: list[tuple]
+    begins: list[int]
+
+
+def lot(seed: int, benches: int, about: int) -> Lot:
+    """Fill the benches from the left: whenever one is free, a device that waits, or a new one, goes on it."""
+    dice = Dice(seed)
+    length = about + dice.between(-25, 25)
+    free = dict.fromkeys(range(1, benches + 1), 0)
+    routes: list[list[tuple[int, int, int]]] = []
+    wanted: list[int] = []  # steps of each device
+    while min(free.values()) < length:
+        bench = min(free, key=lambda name: (free[name], name))
+        begin = free[bench] + (dice.between(1, 3) if length - free[bench] > 2 * STEP[1] and dice.chance(0.05) else 0)
+        left, minutes = length - begin, dice.between(*STEP)
+        # Nothing tells the last step of a bench: it is no longer or shorter than others.
+        minutes = left if left <= STEP[1] and left - minutes < STEP[0] else min(minutes, left - STEP[0])
+        waits = {}
+        for device, route in enumerate(routes):
+            wait = begin - sum(route[-1][1:])
+            if len(route) < wanted[device] and route[-1][0] != bench and 0 <= wait <= 60:
+                waits[device] = wait
+        if not waits or (begin < length * 0.8 and dice.chance(0.15)):
+            device = len(routes)
+            routes.append([])
+            wanted.append(dice.between(5, 9))
+        else:
+            device = max(waits, key=lambda one: waits[one]) if dice.chance(0.6) else dice.pick(list(waits))
+        routes[device].append((bench, begin, minutes))
+        free[bench] = begin + minutes
+    steps, begins = [], []
+    for number, route in enumerate(dice.shuffled(routes), 1):
+        wait = max((then - begin - minutes for (_, begin, minutes), (_, then, _) in pairwise(route)), default=0)
+        fit = [hardware for hardware, keeps in KEEPS.items() if keeps >= wait]
+        hardware = fit[0] if dice.chance(0.6) else dice.pick(fit)
+        steps += [(f"W{number:03}", hardware, step, one[0], one[2]) for step, one in enumerate(route, 1)]
+        begins += [begin for _, begin, _ in route]
+    return Lot(length, steps, begins)
+
+
+def lots(seed: int) -> dict[str, Lot]:
+    return {name: lot(seed + place, *LOTS[name]) for place, name in enumerate(LOTS, 1)}
+
+
+def table(head: tuple[str, ...], rows: list) -> bytes:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([head, *rows])
+    return file.getvalue().encode()
+
+
 def files(seed: int = SEED) -> dict[str, bytes]:
     fleet = Fleet(seed)
     state = {"tick": 0, "orders": 0, "events": [], "devices": fleet.devices}
     plain = json.dumps(state).encode()
     mask = hashlib.shake_256(b"fleet").digest(len(plain))
     made = {"fleet.state": base64.b64encode(bytes(a ^ b for a, b in zip(plain, mask, strict=True))) + b"\n"}
-    for place, head, rows in (
-        ("freeze.csv", ["site", "until"], [[site, "2026-09-30"] for site in sorted(fleet.frozen)]),
-        (
-            "replaced.csv",
-            ["device", "serial"],
-            [[name, fleet.devices[name]["serial"]] for name in sorted(fleet.replaced)],
-        ),
-    ):
-        file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows([head, *rows])
-        made[place] = file.getvalue().encode()
+    made["freeze.csv"] = table(("site", "until"), [(site, "2026-09-30") for site in sorted(fleet.frozen)])
+    serials = [(name, fleet.devices[name]["serial"]) for name in sorted(fleet.replaced)]
+    made["replaced.csv"] = table(("device", "serial"), serials)
+    made["workshop/hardware.csv"] = table(("hardware", "keeps"), list(KEEPS.items()))
+    for name, one in lots(seed).items():
+        made[f"workshop/{name}.csv"] = table(("device", "hardware", "step", "bench", "minutes"), one.steps)
     return {f"meter_fleet/{name}": data for name, data in made.items()}
+
+
+def particulars(seed: int) -> list[str]:
+    """Return the hidden plans, as they stand in the solution: when each step begins, in the order of the steps."""
+    return [f"{name}: {' '.join(map(str, one.begins))}" for name, one in lots(seed).items()]
 
 
 def expected(seed: int = SEED) -> dict:
@@ -121,12 +184,12 @@ def expected(seed: int = SEED) -> dict:
             last = "withdrawn"
         version = "2.5.0" if last == "upgraded" else one["version"]
         devices[name] = [first, last, version, one["interval"], one["hardware"], one["site"], one["role"]]
+    kept = ("freeze.csv", "replaced.csv", "workshop/hardware.csv", *(f"workshop/{name}.csv" for name in LOTS))
     given = files(seed)
     return {
         "devices": devices,
         "trial": fleet.trial,
         "replaced": sorted(fleet.replaced),
-        "given": {
-            name: sha256(given[f"meter_fleet/{name}"]).hexdigest()[:16] for name in ("freeze.csv", "replaced.csv")
-        },
+        "lots": {name: one.length for name, one in lots(seed).items()},
+        "given": {name: sha256(given[f"meter_fleet/{name}"]).hexdigest()[:16] for name in kept},
     }
