@@ -1,9 +1,10 @@
-"""A help desk's tickets about access, with approvals of which some are none."""
+"""A help desk's tickets about access, with approvals of which some are none; and badges, made from a hidden plan of few groups."""
 
 import csv
 import io
 from datetime import date, timedelta
 from hashlib import sha256
+from typing import NamedTuple
 
 from craft.dice import Dice
 
@@ -37,6 +38,13 @@ FIRST = (
 LAST = ("Abel", "Boos", "Cruz", "Dorn", "Eide", "Fink", "Gard", "Holm", "Iske", "Jahn")
 DOMAIN = "kestle-clinic.example"
 NEVER = date(9999, 12, 31)
+# People, doors and groups of each house, and the share of the people, and of the doors, that are in a group. Four doors in five
+# are open to a badge then: with fewer, the groups could be told from the rest by their size, and with more, the doors of a house
+# could be had from hardly more groups than were hidden.
+HOUSES = {
+    "hospice": (72, 72, 28, 0.24), "school": (84, 80, 34, 0.22), "annexe": (96, 90, 40, 0.205), "rehab": (106, 100, 46, 0.195),
+    "tower": (116, 108, 52, 0.182), "main": (126, 120, 58, 0.173),
+}  # fmt: skip
 
 
 def table(head: str, rows: list) -> bytes:
@@ -45,6 +53,44 @@ def table(head: str, rows: list) -> bytes:
     writer.writerow(head.split(","))
     writer.writerows(rows)
     return out.getvalue().encode()
+
+
+class Group(NamedTuple):
+    doors: list[int]
+    people: list[int]
+
+
+def groups(seed: int, people: int, doors: int, count: int, share: float) -> list[Group]:
+    """Draw groups of which each person and each door is in at least one; those of one house are of different sizes."""
+    dice = Dice(seed)
+    made = []
+    for _ in range(count):
+        sizes = (round(whole * share * dice.between(80, 120) / 100) for whole in (doors, people))
+        made.append(
+            Group(
+                *(
+                    sorted(dice.sample(range(1, whole + 1), size))
+                    for whole, size in zip((doors, people), sizes, strict=True)
+                )
+            )
+        )
+    for place, whole in enumerate((doors, people)):
+        for lonely in set(range(1, whole + 1)) - {number for one in made for number in one[place]}:
+            dice.pick(made)[place].append(lonely)
+    return [Group(sorted(one.doors), sorted(one.people)) for one in made]
+
+
+def houses(seed: int) -> dict[str, list[Group]]:
+    return {name: groups(seed + 100 + place, *about) for place, (name, about) in enumerate(HOUSES.items())}
+
+
+def badges(house: str, hidden: list[Group]) -> bytes:
+    """Return the doors that each person's badge opens."""
+    rows = []
+    for person in range(1, HOUSES[house][0] + 1):
+        doors = sorted({door for one in hidden if person in one.people for door in one.doors})
+        rows.append((f"P{person:03}", " ".join(f"D{door:03}" for door in doors)))
+    return table("person,doors", rows)
 
 
 class Desk:
@@ -247,8 +293,17 @@ def files(seed: int = SEED) -> dict[str, bytes]:
         f"2026-05-{day:02d}T08:00:00Z desk opened, {dice.between(3, 30)} tickets read by {dice.pick(list(desk.people))}\n"
         for day in range(1, 12)
     ).encode()
+    made |= {f"badges/{name}.csv": badges(name, hidden) for name, hidden in houses(seed).items()}
     made["absences.csv"] = table("login,from,to,deputy", [(desk.away, AWAY, "2026-05-29", "")])
     return {f"access_requests/{name}": data for name, data in made.items()}
+
+
+def particulars(seed: int) -> list[str]:
+    """Return the hidden groups, as they stand in the solution: doors and people of each, a bit for each of them."""
+    return [
+        f"{name}: {' '.join(','.join(f'{sum(1 << number for number in side):x}' for side in one) for one in hidden)}"
+        for name, hidden in houses(seed).items()
+    ]
 
 
 def expected(seed: int = SEED) -> dict:
@@ -266,4 +321,6 @@ def expected(seed: int = SEED) -> dict:
         "grants": sorted([*key, level] for key, level in grants.items()),
         "before": sorted([*key, level] for key, level in desk.grants.items()),
         "records": core, "folders": folders, "changed": changed, "director": director,
+        "badges": {name: digest for name, digest in records.items() if name.startswith("badges/")},
+        "groups": {name: about[2] for name, about in HOUSES.items()},
     }  # fmt: skip
