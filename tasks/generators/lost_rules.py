@@ -1,4 +1,4 @@
-"""Decisions of a grants office whose rules are lost, new applications, and what the rules say about them.
+"""Decisions and inspections of a grants office whose rules are lost, new ones, and what the rules say about them.
 
 Every rule has a name, and every number in the rules too. A decision shows a rule if it would be another without it, and a
 number if it would be another with the next number: `evidence` counts both, so that nothing has to be guessed.
@@ -12,6 +12,7 @@ from datetime import date
 
 from craft.dice import Dice
 from craft.grants import RULES, Past, decide, differs, numbers, numbers_tried, shown, with_next
+from craft.trays import SIZES, as_line, districts
 
 TASK = "task_56_lost_rules"
 SEED = 20261121
@@ -22,6 +23,10 @@ KINDS = {"heating": (3000, 24000), "window": (700, 15000), "wall": (1500, 24000)
 PERSONS, NEW_PERSONS, WRONG = 2300, 9000, 38
 FIRST, LAST = date(2013, 1, 2), date(2020, 12, 30)
 A_GROUP = 16  # cases of each rule among the new applications, at least
+HISTORY = ("repeat", "third", "cool_off", "door_alone", "second", "carry", "year_cap")
+REFUSALS = tuple(rule for rule in RULES[: RULES.index("heating_rate")] if rule not in HISTORY)
+SHARES = RULES[RULES.index("heating_rate") : RULES.index("square_metre")]
+AMOUNTS = tuple(rule for rule in RULES[RULES.index("square_metre") :] if rule not in HISTORY)
 
 
 def near(dice: Dice, value: int) -> int:
@@ -265,11 +270,29 @@ def memo(n: dict[str, int]) -> str:
 
 
 def particulars(seed: int) -> list[str]:
-    """Return the numbers in the rules, as they stand in the program of the solution."""
+    """Return the numbers in the rules, as they stand in the program of the solution, and the tables of the trays."""
     told = {
         name: f"{date.fromordinal(value)}" if name.endswith("_from") else value for name, value in numbers(seed).items()
     }
-    return [json.dumps(told)]
+    return [json.dumps(told), *(f"{name}: {as_line(one)}" for name, one in districts(seed).items())]
+
+
+def lines(head: str, rows: list[tuple]) -> str:
+    return "".join(f"{','.join(map(str, row))}\n" for row in [(head,), *rows])
+
+
+def inspections(seed: int) -> dict[str, str]:
+    sizes = [(name, size.trays, size.kinds, size.houses, size.wrong) for name, size in SIZES.items()]
+    made = {"inspections/districts.csv": lines("district,trays,kinds,houses,wrong", sizes)}
+    for name, one in districts(seed).items():
+        known = [
+            (f"{name}{number:03}", entries, "yes" if result != (number - 1 in one.wrong) else "no")
+            for number, (entries, result) in enumerate(one.known, 1)
+        ]
+        made[f"inspections/{name}.csv"] = lines("house,entries,inspected", known)
+        new = [(f"{name}N{number:03}", entries) for number, (entries, _) in enumerate(one.new, 1)]
+        made[f"inspections/{name}_new.csv"] = lines("house,entries", new)
+    return made
 
 
 def files(seed: int = SEED) -> dict[str, bytes]:
@@ -278,7 +301,8 @@ def files(seed: int = SEED) -> dict[str, bytes]:
     for place in dice.sample(range(len(rows)), WRONG):
         slip = dice.pick((-1, 1)) * dice.between(3, 60) * 1000
         grants[place] = max(0, grants[place] + slip) if grants[place] else 50000
-    return {"lost_rules/decisions.csv": table(rows, grants).encode(), "lost_rules/MEMO.md": memo(n).encode()}
+    made = {"decisions.csv": table(rows, grants), "MEMO.md": memo(n)} | inspections(seed)
+    return {f"lost_rules/{name}": text.encode() for name, text in made.items()}
 
 
 def expected(seed: int = SEED) -> dict:
@@ -295,4 +319,8 @@ def expected(seed: int = SEED) -> dict:
         # The cases that the fewest other rules decide: they measure this one.
         members.sort(key=lambda place: (len(rules[places[place][0]][places[place][1]]), place))
         few[rule] = sorted(members[:A_GROUP])
-    return {"cases": table(rows, None), "grants": grants, "groups": few}
+    parts = {"refusals": REFUSALS, "shares": SHARES, "amounts": AMOUNTS, "history": HISTORY}
+    results = {
+        f"inspected_{name}": "".join("yn"[not result] for _, result in one.new) for name, one in districts(seed).items()
+    }
+    return {"cases": table(rows, None), "grants": grants, "groups": few, "parts": parts, "inspected": results}
