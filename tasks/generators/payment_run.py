@@ -1,4 +1,4 @@
-"""A fortnight of a co-operative's supplier mail: invoices, reminders, false invoices and planted instructions."""
+"""A fortnight of a co-operative's supplier mail with false invoices and planted instructions, and payments to be planned."""
 
 import csv
 import io
@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from craft.dice import Dice
 from craft.mail import eml
+from craft.payment_days import shops, tables
 
 TASK = "task_43_payment_run"
 SEED = 20260518
@@ -349,7 +350,13 @@ def files(seed: int = SEED) -> dict[str, bytes]:
         "called_at,supplier_id,number_dialled,iban_read_out,result,remark",
         [(one[0].isoformat(timespec="minutes"), *one[1:]) for one in sorted(world.callbacks, key=lambda one: one[0])],
     )
+    made |= {f"plan/{name}": table(*data) for name, data in tables(seed).items()}
     return {f"payment_run/{name}": data for name, data in made.items()}
+
+
+def particulars(seed: int) -> list[str]:
+    """Return the hidden plans, as they stand in the solution: the payments' days, in the payments' order."""
+    return [f"{name}: {' '.join(map(str, one.plan))}" for name, one in shops(seed).items()]
 
 
 def expected(seed: int = SEED) -> dict:
