@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from hashlib import sha256
 
 from craft.dice import Dice
+from craft.halves import PROPERTIES, follow_ups
 
 TASK = "task_51_water_trials"
 SEED = 20260303
@@ -334,7 +335,16 @@ def files(seed: int = SEED) -> dict[str, bytes]:
     made = {f"reports/{report.id}.txt": report.text() for report in evidence.reports}
     made |= {f"notices/N{number:02d}.txt": f"{text}\n" for number, text in enumerate(evidence.notices, 1)}
     made |= {f"letters/L{number}.txt": text for number, text in enumerate(evidence.letters, 1)}
+    for name, trial in follow_ups(seed).items():
+        rows = [("plot", *PROPERTIES[: len(trial.plots[0])])]
+        rows += [(f"P{number:03d}", *plot) for number, plot in enumerate(trial.plots, 1)]
+        made[f"followup/{name}.csv"] = "".join(f"{','.join(map(str, row))}\n" for row in rows)
     return {f"water_trials/{name}": text.encode() for name, text in made.items()}
+
+
+def particulars(seed: int) -> list[str]:
+    """Return the hidden halves of each follow-up trial, as they stand in the solution."""
+    return [f"{name}: {trial.halves}" for name, trial in follow_ups(seed).items()]
 
 
 def expected(seed: int = SEED) -> dict:
@@ -343,13 +353,17 @@ def expected(seed: int = SEED) -> dict:
     first, reasons = evidence.reasons(8), evidence.reasons(6)
     trials = {report.id: f"AWT-{report.trial.number:04d}" for report in evidence.reports}
     kinds = evidence.kinds(studies)
-    given = "".join(f"{name}\n{data.decode()}" for name, data in sorted(files(seed).items()))
+    made = {name.removeprefix("water_trials/"): data for name, data in files(seed).items()}
+    plots = {name: data for name, data in made.items() if name.startswith("followup/")}
+    given = "".join(f"{name}\n{data.decode()}" for name, data in sorted(made.items()) if name not in plots)
     return rounded(
         {
             "studies": {one: [trials[one], kinds[one], numbers] for one, numbers in studies.items()},
             "excluded": {one: reason for one, reason in reasons.items() if reason},
             "late_excluded": sorted(one for one in reasons if reasons[one] != first[one]),
             "result": result,
-            "given": sha256(given.replace("water_trials/", "", -1).encode()).hexdigest()[:16],
+            "given": sha256(given.encode()).hexdigest()[:16],
+            "plots": {name: sha256(data).hexdigest()[:16] for name, data in plots.items()},
+            "obvious": {name: trial.obvious for name, trial in follow_ups(seed).items()},
         }
     )
