@@ -1,4 +1,4 @@
-"""The logs of four services in the night when the clocks went back, and what each order was charged."""
+"""The logs of four services when the clocks went back, what each order was charged, and extracts that hide a cheap choice."""
 
 import csv
 import io
@@ -17,6 +17,18 @@ TROUBLE = (datetime(2026, 10, 25, 0, 25, tzinfo=UTC), datetime(2026, 10, 25, 1, 
 STEPPED = datetime(2026, 10, 25, 1, 12, 30, tzinfo=UTC)  # the worker's clock was 47 s behind until then
 RESTARTED = datetime(2026, 10, 25, 2, 25, tzinfo=UTC)  # and 12 s ahead from then on
 ROTATED = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+
+# Charges that each issuer of cards contests, and how many extracts have each of them. With fewer, a search would end.
+ISSUERS = {
+    "adler": (160, 24),
+    "birke": (180, 28),
+    "corvin": (200, 32),
+    "donau": (225, 36),
+    "erle": (250, 40),
+    "falke": (280, 44),
+}
+SIZES = (4, 5, 5, 6, 6, 7)
+TWICE = 0.2  # the share of extracts with one record more: the cheap choice has some twice, or a search for an exact cover finds it
 
 
 class Charge:
@@ -187,6 +199,39 @@ class Night:
         return sum(len(one) > 1 and 2 * sum(one) >= len(one) for one in minutes.values())
 
 
+def extracts(seed: int, contested: int, times: int) -> tuple[list[list[str]], list[int]]:
+    """Return what is in each extract, and the numbers of those that have every contested charge and little twice."""
+    dice = Dice(seed)
+    # Of the digest's words, none tells which charges belong together.
+    refs = [f"p-{sha256(f'{seed}|{number}'.encode()).hexdigest()[:8]}" for number in range(contested)]
+    chosen, left = [], dice.shuffled(refs)
+    while left:
+        size = min(dice.pick(SIZES), len(left))
+        if 0 < len(left) - size < SIZES[0]:
+            size = len(left) if len(left) <= SIZES[-1] else len(left) - SIZES[0]
+        chosen.append(left[:size])
+        left = left[size:]
+    others, count = [], contested * (times - 1)
+    while count > 0:
+        others.append(dice.sample(refs, dice.pick(SIZES)))
+        count -= len(others[-1])
+    for one in (*chosen, *others):
+        if dice.chance(TWICE):
+            one.append(dice.pick([ref for ref in refs if ref not in one]))
+    places = dice.shuffled(range(len(chosen) + len(others)))
+    made = [dice.shuffled((chosen + others)[place]) for place in places]
+    return made, [number for number, place in enumerate(places, 1) if place < len(chosen)]
+
+
+def evidence(seed: int) -> dict[str, tuple[list[list[str]], list[int]]]:
+    return {name: extracts(seed + 10 + place, *size) for place, (name, size) in enumerate(ISSUERS.items())}
+
+
+def particulars(seed: int) -> list[str]:
+    """Return the cheap choices as they stand in the solution: the numbers of the extracts."""
+    return [f"{name}: {' '.join(map(str, chosen))}" for name, (_, chosen) in evidence(seed).items()]
+
+
 def euros(cents: int) -> str:
     return f"{cents // 100},{cents % 100:02d}"
 
@@ -234,6 +279,11 @@ def files(seed: int = SEED) -> dict[str, bytes]:
     ]
     csv.writer(file, lineterminator="\n").writerows([["booked_on", "ref", "cents"], *dice.shuffled(rows)])
     made["bank/statement.csv"] = file.getvalue()
+    for name, (found, _) in evidence(seed).items():
+        file = io.StringIO()
+        rows = [[f"E{number:04}", " ".join(refs)] for number, refs in enumerate(found, 1)]
+        csv.writer(file, lineterminator="\n").writerows([["extract", "refs"], *rows])
+        made[f"evidence/{name}.csv"] = file.getvalue()
     return {f"night_charges/{name}": text.encode() for name, text in made.items()}
 
 
@@ -255,4 +305,7 @@ def expected(seed: int = SEED) -> dict:
         "owed_cents": sum(row[2] for row in rows.values()), "waived_cents": waived,
     }  # fmt: skip
     given = {name[14:]: sha256(data).hexdigest()[:16] for name, data in files(seed).items()}
-    return {"orders": rows, "incident": incident, "given": given}
+    records = {
+        name: sum(len(found[number - 1]) for number in chosen) for name, (found, chosen) in evidence(seed).items()
+    }
+    return {"orders": rows, "incident": incident, "given": given, "records": records}
