@@ -202,7 +202,6 @@ class Night:
 def extracts(seed: int, contested: int, times: int) -> tuple[list[list[str]], list[int]]:
     """Return what is in each extract, and the numbers of those that have every contested charge and little twice."""
     dice = Dice(seed)
-    # Of the digest's words, none tells which charges belong together.
     refs = [f"p-{sha256(f'{seed}|{number}'.encode()).hexdigest()[:8]}" for number in range(contested)]
     chosen, left = [], dice.shuffled(refs)
     while left:
