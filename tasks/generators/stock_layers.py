@@ -1,4 +1,4 @@
-"""A quarter of movements in five warehouses, and what their stock is worth by the layers it was bought in."""
+"""A quarter of movements in five warehouses, what their stock is worth by its layers, and a sale to fill it up from."""
 
 from collections import defaultdict
 from datetime import UTC, date, datetime, timedelta
@@ -7,6 +7,7 @@ from hashlib import sha256
 from zoneinfo import ZoneInfo
 
 from craft.dice import Dice
+from craft.mixed_lots import choices, tables
 
 TASK = "task_55_stock_layers"
 SEED = 20260331
@@ -250,7 +251,13 @@ def files(seed: int = SEED) -> dict[str, bytes]:
     invoices = ",\n".join(f"('{ref}',{amount})" for ref, amount in house.dice.shuffled(house.invoices))
     text = f"{head}INSERT INTO packs (item, since, pieces) VALUES\n{packs};\nINSERT INTO invoices (ref, cents) VALUES\n{invoices};\n"
     made = {"warehouse.sql": text + insert(house.dice.shuffled(house.moves)), "late.sql": insert(house.late)}
+    made |= {f"sale/{name}": text for name, text in tables(seed).items()}
     return {f"stock_layers/{name}": data.encode() for name, data in made.items()}
+
+
+def particulars(seed: int) -> list[str]:
+    """Return the hidden choices, as they stand in the solution: the numbers of the lots that are bought."""
+    return choices(seed)
 
 
 def expected(seed: int = SEED) -> dict:
