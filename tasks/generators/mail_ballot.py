@@ -1,4 +1,4 @@
-"""A club's ballot by mail: members, motions, and a mailbox of votes, changes, proxies and other mail."""
+"""A club's ballot by mail: members, motions, a mailbox of votes, changes, proxies and other mail; and camps with cabins to fill."""
 
 import csv
 import io
@@ -26,6 +26,12 @@ MOTIONS = (  # id, title, kind
     ("M5", "A youth group on Fridays", "ordinary"),
     ("M6", "Renting the hut to others", "ordinary"),
 )
+# People of each camp, and how many groups of four each of them has agreed to. As these are more than the beds of a cabin,
+# nothing nearby tells which of them is the hidden one.
+CAMPS = {
+    "brook": (200, 8), "cliff": (240, 9), "glade": (288, 9), "heath": (340, 10), "ridge": (396, 10), "shore": (460, 11),
+}  # fmt: skip
+BEDS = 4
 WORDS = {
     "yes": ("yes", "Yes", "YES", "ja", "Ja", "aye"),
     "no": ("no", "No", "nein", "Nein", "nay"),
@@ -271,6 +277,31 @@ def table(head: list[str], rows: list[list[str]]) -> bytes:
     return file.getvalue().encode()
 
 
+def groups(seed: int, people: int, each: int) -> tuple[list[list[int]], list[int]]:
+    """Return groups of four, shuffled, and the places of those that take in everybody, each person once.
+
+    The others are dealt in the same way, but some are left out and some have a wrong member, so that everybody has nearly
+    as many groups, and no other deal takes in all.
+    """
+    dice = Dice(seed)
+    found: dict[tuple[int, ...], bool] = {}
+    for turn in range(each):
+        order = dice.shuffled(range(1, people + 1))
+        for start in range(0, people, BEDS):
+            group = set(order[start : start + BEDS])
+            if turn and dice.chance(0.3):
+                group.remove(order[start])
+                group.add(dice.between(1, people))
+            if len(group) == BEDS:
+                found.setdefault(tuple(sorted(group)), not turn)
+    rows = dice.shuffled(list(found))
+    return [dice.shuffled(row) for row in rows], [place for place, row in enumerate(rows, 1) if found[row]]
+
+
+def camps(seed: int) -> dict[str, tuple[list[list[int]], list[int]]]:
+    return {name: groups(seed + 100 + place, *about) for place, (name, about) in enumerate(CAMPS.items())}
+
+
 def files(seed: int = SEED) -> dict[str, bytes]:
     ballot = Ballot(seed)
     dice = Dice(seed + 1)
@@ -295,7 +326,15 @@ def files(seed: int = SEED) -> dict[str, bytes]:
         if motion == "M2":
             lines.append("Amended: on 15 April 2026 at 12:00, the fee for families is 54 instead of 60 euros")
         made[f"motions/{motion}.txt"] = ("\n".join(lines) + "\n").encode()
+    for camp, (agreed, _) in camps(seed).items():
+        people = [[f"G{place:04}", *(f"P{one:03}" for one in row)] for place, row in enumerate(agreed, 1)]
+        made[f"camps/{camp}.csv"] = table(["group", "first", "second", "third", "fourth"], people)
     return {f"mail_ballot/{name}": data for name, data in made.items()}
+
+
+def particulars(seed: int) -> list[str]:
+    """Return the hidden groups of each camp, as they stand in the solution."""
+    return [f"{camp}: {' '.join(map(str, hidden))}" for camp, (_, hidden) in camps(seed).items()]
 
 
 def expected(seed: int = SEED) -> dict:
@@ -322,4 +361,5 @@ def expected(seed: int = SEED) -> dict:
             name: sha256(given[f"mail_ballot/{name}"]).hexdigest()[:16]
             for name in ("archive.mbox", "members.csv", "late_payments.csv")
         },
+        "camps": {camp: sha256(given[f"mail_ballot/camps/{camp}.csv"]).hexdigest()[:16] for camp in CAMPS},
     }
