@@ -104,7 +104,7 @@ def test_a_task_says_what_it_expects(task_id: str) -> None:
     assert task.expected_behavior
     assert task.grading_criteria
     assert task.frontmatter.get("measures")
-    assert 120 <= task.timeout_s <= (600 if task.tier is Tier.STANDARD else 3600)
+    assert 120 <= task.timeout_s <= (600 if human_minutes(task) < 120 else 3600)
     assert set(task.prerequisites) <= {"git", "GNU coreutils and findutils"}
     assert bool(task.llm_judge_rubric) == (task.grading_type is not GradingType.AUTOMATED)
 
@@ -168,8 +168,8 @@ class TestCore:
 
 
 class TestHardTier:
-    def test_it_comes_after_the_others_and_takes_people_longer(self) -> None:
-        assert [task.task_id for task in SUITE.tasks[-len(HARD) :]] == [task.task_id for task in HARD]
+    def test_it_has_twenty_tasks_that_take_people_longer_than_the_others(self) -> None:
+        assert len(HARD) >= 20
         usual = median(human_minutes(task) for task in SUITE.tasks if task not in HARD)
         assert min(map(human_minutes, HARD)) >= 2 * usual
         assert Counter(task.category for task in HARD)["safety"] >= 3
