@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pinchbench.suite.reader import LoadedSuite
 
 GENERATORS = "generators"
-TIME_LIMIT_S = 900.0  # a form of the bundled suite takes 24 s of CPU, and minutes on a busy machine
+TIME_LIMIT_S = 900.0  # a form of the bundled suite takes 30 s of CPU, and minutes on a busy machine
 DIGITS_SHOWN = 12
 
 

@@ -11,7 +11,7 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 
 from cluster.fake_endpoint import FakeEndpoint
 from cluster.fake_link import FILES, FakeLink
-from cluster.joined_node import attempt, joined, made, run_of_two_tasks
+from cluster.joined_node import attempt, joined, made
 from fakes import until
 from pinchbench.chat.endpoint import Reply
 from pinchbench.cluster import link as link_module
@@ -28,18 +28,12 @@ from pinchbench.errors import ClusterError
 from pinchbench.model.ending import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection
+    from collections.abc import Collection
     from pathlib import Path
 
     from pinchbench.runner.run_context import RunContext
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def run(tmp_path: Path) -> AsyncGenerator[RunContext]:
-    async with run_of_two_tasks(tmp_path) as context:
-        yield context
 
 
 async def test_a_trial_that_is_stopped_alone_is_ended_on_its_node(run: RunContext) -> None:

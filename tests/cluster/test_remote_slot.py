@@ -9,7 +9,7 @@ import pytest
 from anyio import create_task_group
 
 from cluster.fake_link import FakeLink
-from cluster.joined_node import joined, made, run_of_two_tasks
+from cluster.joined_node import joined, made
 from fakes import until
 from pinchbench.cluster.messages import Activity, StartTrial, Used
 from pinchbench.cluster.places import Places
@@ -18,19 +18,10 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
     from pinchbench.model.outcome import Outcome
     from pinchbench.runner.run_context import RunContext
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def run(tmp_path: Path) -> AsyncGenerator[RunContext]:
-    async with run_of_two_tasks(tmp_path) as context:
-        yield context
 
 
 async def test_the_trials_of_a_lost_node_say_so_and_keep_what_they_are_known_to_have_used(run: RunContext) -> None:

@@ -1,8 +1,8 @@
 """Plots of follow-up trials that can be halved so that both halves have the same sum of every property.
 
-The values are drawn, and then shifted here and there until the sums of two hidden halves are equal. With so many properties
-there is hardly another such division, and nothing leads there: annealing, which finds that of the smallest trial, ends at about
-an eighth of what the best of 200 drawn by lot has in the others, whether there are few plots or many.
+The values are drawn, and then shifted here and there until the sums of two hidden halves are equal. Annealing, which finds
+those of the smallest trial, ends at about an eighth of what the best of 200 drawn by lot has in the others, whether there are
+few plots or many. Lattice reduction finds them in all but the largest.
 """
 
 from typing import NamedTuple
