@@ -89,6 +89,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "tasks_check",
         "tasks_new",
         "tasks_stats",
+        "tasks_tiers",
         "upload",
         "user_options",
         "verify",

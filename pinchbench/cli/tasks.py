@@ -1,4 +1,4 @@
-"""`tasks`: list, show and check the tasks of a suite, their statistics, or create a new one."""
+"""`tasks`: list, show and check the tasks of a suite, their sizes and statistics, or create a new one."""
 
 from __future__ import annotations
 
@@ -58,6 +58,22 @@ def tasks_list(**_options: Any) -> None:  # noqa: ANN401
     \b
     pinchbench-async tasks list
     pinchbench-async tasks list --suite core,coding --json
+    """  # noqa: D301 - as above
+
+
+@tasks.command("tiers", context_settings=CONTEXT)
+@TASKS_DIR
+@SUITE_FORMAT
+@FORM
+@suite_option("Which tasks, as for `run`.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
+@performs("tasks_tiers.show_tiers")
+def tasks_tiers(**_options: Any) -> None:  # noqa: ANN401
+    """Show how much work the tasks of each tier are: model calls, tokens, time limits, a person's time.
+
+    \b
+    pinchbench-async tasks tiers
+    pinchbench-async tasks tiers --suite coding --json
     """  # noqa: D301 - as above
 
 
