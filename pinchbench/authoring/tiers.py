@@ -49,7 +49,7 @@ class TierSize:
 
 
 def tier_sizes(suite: Suite, solved: Sequence[tuple[Task, Solution | None]]) -> tuple[TierSize, ...]:
-    """Return the sizes of the core and of each tier without the core, if they have tasks; then of all, if several do."""
+    """Return the sizes of the core and of each tier without it, if they have tasks; and of all, if several have."""
     core = set(suite.core)
     groups: tuple[tuple[str, Callable[[Task], bool]], ...] = (
         (CORE, lambda task: task.task_id in core),
