@@ -28,7 +28,7 @@ __all__ = [  # the only module that callers import for questions
     "response_schema",
 ]
 
-PROMPT_VERSION = "4"  # increase whenever what a judge reads changes: grades of two versions are not comparable
+PROMPT_VERSION = "5"  # increase whenever what a judge reads changes: grades of two versions are not comparable
 
 SYSTEM = """\
 You are a careful and impartial grader. An AI agent was given a task and a workspace with files. You see the task, the \
@@ -39,7 +39,9 @@ matter: [not told] stands for its name and its provider's.
 How to grade:
 1. Go criterion by criterion. Look for the evidence first: the passage of a file, the tool call, the tool result. Only \
 then choose the score. Where descriptions of scores are given, take the one that fits best, and a value in between \
-only where the work lies between two of them. Without descriptions, 1.0 means fully met, 0.5 met in part, 0.0 not met.
+only where the work lies between two of them. If two fit equally well, the lower one holds; if several faults come \
+together of which one description names each alone, go half way to the next lower one. Without descriptions, 1.0 means \
+fully met, 0.5 met in part, 0.0 not met.
 2. Only what the files and the transcript bear out counts. A claim of the agent, such as "all tests pass", is no \
 evidence; a tool result or a file is. Give no credit for plans, promises or apologies. Words and lines are counted for \
 you in the list of files: don't count them yourself.
