@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,12 +17,13 @@ from pinchbench.files.user_data import data_dir
 from pinchbench.suite.load import load_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pinchbench.model.task import Task
     from pinchbench.suite.reader import LoadedSuite
 
 GENERATORS = "generators"
+NEEDED_VARIABLE = "PINCHBENCH_FORM_TASKS"  # for the suite's program: ids separated by commas; empty: all
 TIME_LIMIT_S = 900.0  # a form of the bundled suite takes 30 s of CPU, and minutes on a busy machine
 DIGITS_SHOWN = 12
 
@@ -73,11 +75,22 @@ def suite_root(folder: Path, form: int | None) -> Path:
     return target
 
 
-def write_form(folder: Path, form: int, target: Path) -> None:
-    """Have a suite's own program write a form into an empty folder. Blocks, for seconds. Raises SuiteError."""
+def write_form(folder: Path, form: int, target: Path, *, needed: Sequence[str] = ()) -> None:
+    """Have a suite's own program write a form into an empty folder. Blocks, for seconds. Raises SuiteError.
+
+    `needed` has the ids of the tasks that will be looked at. The program is told, and may leave out the others.
+    """
     command = [sys.executable, "-I", "-B", str(folder / GENERATORS), "--form", str(form), str(target)]
+    environment = {**os.environ, NEEDED_VARIABLE: ",".join(needed)}
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TIME_LIMIT_S, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+        )
     except subprocess.TimeoutExpired as error:
         raise SuiteError(f"{folder / GENERATORS} has not made the form {form} within {TIME_LIMIT_S:.0f} s.") from error
     except OSError as error:

@@ -7,6 +7,7 @@ and `SEED` is that of the public form.
 `openpyxl`, `reportlab` and git are needed, which the development packages and the system bring.
 """
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,13 @@ def modules() -> list[ModuleType]:
     return [import_module(path.stem) for path in sorted(HERE.glob("[a-z]*.py"))]
 
 
+def modules_of_form() -> list[ModuleType]:
+    """Return those whose tasks are needed, or all that have forms if nothing is said or none of them is needed."""
+    able = [one for one in modules() if hasattr(one, "TASK")]
+    needed = os.environ.get("PINCHBENCH_FORM_TASKS", "").split(",")
+    return [one for one in able if one.TASK in needed] or able
+
+
 def write_fixtures(folder: Path) -> None:
     for module in modules():
         for place, data in module.files().items():
@@ -32,6 +40,6 @@ def write_fixtures(folder: Path) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--form"]:
-        write_form([one for one in modules() if hasattr(one, "TASK")], HERE.parent, int(sys.argv[2]), Path(sys.argv[3]))
+        write_form(modules_of_form(), HERE.parent, int(sys.argv[2]), Path(sys.argv[3]))
     else:
         write_fixtures(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parent / "assets")

@@ -11,7 +11,7 @@ from form_suite import TASK, suite
 from pinchbench.config.run import RunConfig
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.runner.prepare import prepare
-from pinchbench.suite.form import FormTasks, load_form, suite_root
+from pinchbench.suite.form import FormTasks, load_form, suite_root, write_form
 from pinchbench.suite.load import bundled_tasks_dir, load_suite
 
 if TYPE_CHECKING:
@@ -54,6 +54,30 @@ class TestMaking:
         (root / "generators" / "__main__.py").unlink()
         with pytest.raises(SuiteError, match=r"makes no fresh forms.*Omit --form"):
             suite_root(root, 7)
+
+
+def _made(folder: Path, *needed: str) -> list[str]:
+    folder.mkdir()
+    write_form(bundled_tasks_dir(), 7, folder, needed=needed)
+    return sorted(path.name for path in folder.glob("task_*.md"))
+
+
+class TestNeededTasks:
+    def test_the_program_is_told_which_tasks_are_needed_and_makes_only_these(self, tmp_path: Path) -> None:
+        assert _made(tmp_path / "form", "task_00_sanity", "task_02_shipment_audit", "task_03_rota_repair") == [
+            "task_00_sanity.md",
+            "task_02_shipment_audit.md",
+        ]
+
+    def test_a_form_that_is_kept_has_all_tasks_whatever_the_variable_says(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        root = suite(tmp_path)
+        program = root / "generators" / "__main__.py"
+        said = "import os\nassert os.environ['PINCHBENCH_FORM_TASKS'] == ''\n"
+        program.write_text(said + program.read_text(encoding="utf-8"), encoding="utf-8")
+        monkeypatch.setenv("PINCHBENCH_FORM_TASKS", "task_old")
+        assert (suite_root(root, 7) / "task_sum.md").exists()
 
 
 class TestSelecting:

@@ -53,7 +53,7 @@ def check_forms(
                 say(problems)
 
         with tempfile.TemporaryDirectory(prefix="pinchbench-form-") as folder:
-            write_form(loaded.suite.root, form, Path(folder))
+            write_form(loaded.suite.root, form, Path(folder), needed=[task.task_id for task in chosen])
             found = tasks_of_form(Path(folder), named)
             if not checked and found.note:
                 say(found.note)
