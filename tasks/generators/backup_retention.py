@@ -1,19 +1,14 @@
-"""A vault of backups with chains, holds and damage, of which some may go, and cold archives that keep every block many times.
-
-Each archive is made around a hidden list of packs that has every block once. The other packs have as many blocks as those,
-and every block is in equally many packs, so that nothing that can be counted tells them apart. With packs of fewer blocks
-than a block has packs, neither can averages over many near solutions.
-"""
+"""A vault of backups with chains, holds and damage, of which some may go, and cold archives that keep every block many times."""
 
 import csv
 import io
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from hashlib import sha256
-from itertools import pairwise
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from craft.covers import cover
 from craft.dice import Dice
 
 TASK = "task_44_backup_retention"
@@ -159,26 +154,9 @@ class Vault:
         return rules
 
 
-def pieces(dice: Dice, blocks: list[int], least: int, most: int) -> list[list[int]]:
-    """Cut a list into packs. None is cut to what is left, by which it could be told from the others."""
-    while True:
-        ends = [0]
-        while ends[-1] < len(blocks):
-            ends.append(ends[-1] + dice.between(least, most))
-        if ends[-1] == len(blocks):
-            return [blocks[start:end] for start, end in pairwise(ends)]
-
-
 def archive(seed: int, blocks: int, copies: int, least: int, most: int) -> Archive:
     dice = Dice(seed)
-    hidden = pieces(dice, dice.shuffled(range(blocks)), least, most)
-    others = pieces(dice, dice.shuffled([*range(blocks)] * (copies - 1)), least, most)
-    # Where a pack has a block twice, one of the two changes places with a block of another pack.
-    while twice := [(pack, place) for pack in others for place, one in enumerate(pack) if one in pack[:place]]:
-        for pack, place in twice:
-            other = dice.pick(others)
-            there = dice.below(len(other))
-            pack[place], other[there] = other[there], pack[place]
+    hidden, others = cover(dice, blocks, copies, least, most)
     names = dice.shuffled([f"b{number:03}" for number in range(1, blocks + 1)])
     sizes = {name: dice.between(20, 60) for name in sorted(names)}
     packs, plan = {}, []

@@ -1,4 +1,4 @@
-"""Prints how many groups a plan has: `python3 count.py HOUSE PLAN`, such as `python3 count.py school ../../groups_school.csv`."""
+"""Prints how many rights the cards of a choice load: `python3 count.py HOUSE CHOICE`, such as `count.py school load_school.csv`."""
 
 import csv
 import sys
@@ -12,27 +12,28 @@ def rows(path):
         return [row for row in csv.DictReader(file) if any(row.values())]
 
 
-def count(house, plan):
-    """Return the number of groups; ValueError says why a plan can't be used."""
-    wanted = {row["person"]: set(row["doors"].split()) for row in rows(HERE / f"{house}.csv")}
-    opened = {person: set() for person in wanted}
-    for number, row in enumerate(plan, 1):
-        for person in row["people"].split():
-            if person not in opened:
-                raise ValueError(f"group {number}: there is no {person} in this house")
-            opened[person].update(row["doors"].split())
-    for person, doors in wanted.items():
-        if more := sorted(opened[person] - doors):
-            raise ValueError(f"{person} could open {' '.join(more)}, and must not")
-        if less := sorted(doors - opened[person]):
-            raise ValueError(f"{person} could not open {' '.join(less)}")
-    return len(plan)
+def count(house, chosen):
+    """Return the number of rights to be paid for; ValueError says why a choice can't be used."""
+    approved = {f"{row['person']}:{door}" for row in rows(HERE / f"{house}.csv") for door in row["doors"].split()}
+    cards = {row["card"]: row["rights"].split() for row in rows(HERE / f"{house}_cards.csv")}
+    loaded = []
+    for card in chosen:
+        if card not in cards:
+            raise ValueError(f"there is no card {card} of this house")
+        loaded += cards[card]
+    if len(set(chosen)) < len(chosen):
+        raise ValueError("a card is chosen twice")
+    if more := sorted(set(loaded) - approved):
+        raise ValueError(f"nobody has approved {' '.join(more)}")
+    if less := sorted(approved - set(loaded)):
+        raise ValueError(f"no card loads {' '.join(less)}")
+    return len(loaded)
 
 
 if __name__ == "__main__":
     try:
-        print(count(sys.argv[1], rows(sys.argv[2])))
-    except (AttributeError, KeyError, TypeError):
-        sys.exit("the plan must have the columns doors,people and both of them in each row")
+        print(count(sys.argv[1], [row["card"].strip() for row in rows(sys.argv[2])]))
+    except (AttributeError, KeyError):
+        sys.exit("the choice must have the column card, and nothing else")
     except ValueError as error:
         sys.exit(str(error))
