@@ -45,7 +45,7 @@ NEVER = date(9999, 12, 31)
 # is hidden among 190 rights within 80 seconds of a processor.
 HOUSES = {
     "hospice": (22, 15, 110, 12, 4, 7, 3), "school": (38, 24, 190, 12, 4, 7, 5), "annexe": (60, 36, 300, 12, 4, 7, 8),
-    "rehab": (68, 40, 340, 12, 4, 7, 9), "tower": (76, 44, 380, 12, 4, 7, 10), "main": (88, 50, 440, 12, 4, 7, 11),
+    "rehab": (68, 40, 340, 12, 4, 7, 9), "tower": (72, 42, 360, 12, 4, 7, 9), "main": (80, 46, 400, 12, 4, 7, 10),
 }  # fmt: skip
 STALE = 0.05  # as many cards as this share of the decoys have a right that nobody has approved
 
