@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NEEDS = ("cores", "memory_gb", "disk_gb")
+NEEDS = ("cpu_milli", "memory_mb", "disk_gb", "net_mbps")
 
 
 def rows(path):
@@ -15,21 +15,23 @@ def rows(path):
 
 def bill(cluster, placement):
     """Return what is rented, and the rent of all machines, in euros; ValueError says why a placement can't be used."""
-    (about,) = (row for row in rows(HERE / "clusters.csv") if row["cluster"] == cluster)
+    hosts = {int(row["host"]): row for row in rows(HERE / "hosts.csv") if row["cluster"] == cluster}
     host_of = {row["vm"]: int(row["host"]) for row in placement}
     machines = rows(HERE / f"{cluster}.csv")
     if len(host_of) != len(placement) or set(host_of) != {row["vm"] for row in machines}:
         raise ValueError("a placement must have each machine once")
-    if not all(0 <= host <= int(about["hosts"]) for host in host_of.values()):
-        raise ValueError(f"hosts are whole numbers from 1 to {about['hosts']}, or 0 for a rented machine")
+    if not set(host_of.values()) <= {0, *hosts}:
+        raise ValueError(f"hosts are whole numbers from 1 to {len(hosts)}, or 0 for a rented machine")
     used, services = {}, {}
     for row in machines:
         host = host_of[row["vm"]]
         if host == 0:
             continue
+        if row["store"] not in hosts[host]["stores"]:
+            raise ValueError(f"host {host} is not connected to store {row['store']}, where {row['vm']} is")
         for need in NEEDS:
             used[host, need] = used.get((host, need), 0) + int(row[need])
-            if used[host, need] > int(about[f"host_{need}"]):
+            if used[host, need] > int(hosts[host][need]):
                 raise ValueError(f"host {host} has too little {need}")
         if row["service"] and services.setdefault((host, row["service"]), row["vm"]) != row["vm"]:
             raise ValueError(f"host {host} has two machines of {row['service']}")
