@@ -38,13 +38,13 @@ def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|").strip()
 
 
-def with_table(text: str, table: str) -> str:
-    """Return the text with the part between its two marks replaced by the table.
+def with_table(text: str, table: str, *, begin: str = BEGIN) -> str:
+    """Return the text with the part between the mark `begin` and the next END replaced by the table.
 
-    Raises ValueError if the marks are missing.
+    Raises ValueError if one of the marks is missing.
     """
-    before, begin, rest = text.partition(BEGIN)
+    before, found, rest = text.partition(begin)
     _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the marks {BEGIN} and {END} are missing")
-    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
+    if not found or not end:
+        raise ValueError(f"the marks {begin} and {END} are missing")
+    return f"{before}{begin}\n\n{table}\n{END}{after}"
