@@ -3,6 +3,7 @@
 import struct
 import zlib
 from datetime import datetime, timedelta
+from functools import cache
 
 from craft.dice import Dice
 
@@ -333,7 +334,8 @@ def line(entry, dice):
     return f'{where} - {user} [{stamp}] "{request}" {entry["status"]} {size} "{referrer}" "{entry["agent"]}" {seconds}'
 
 
-def expected(seed: int = SEED) -> dict:
+@cache
+def answers(seed: int) -> dict:
     made, _ = make(seed)
     times, errors, hours, found = {}, {}, {}, {}
     for entry in made:
@@ -364,7 +366,21 @@ def expected(seed: int = SEED) -> dict:
     }  # fmt: skip
 
 
+@cache
+def settled(seed: int) -> int:
+    """Return the seed, or one near it, whose answers are not the public form's: single numbers and hours are often equal."""
+    public = answers(SEED)
+    while seed != SEED and any(answers(seed)[name] == public[name] for name in ("visitors", "top", "worst")):
+        seed += 10
+    return seed
+
+
+def expected(seed: int = SEED) -> dict:
+    return answers(settled(seed))
+
+
 def files(seed: int = SEED) -> dict[str, bytes]:
+    seed = settled(seed)
     made, dice = make(seed)
     old, new = [], []
     for entry in made:
