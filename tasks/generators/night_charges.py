@@ -30,6 +30,8 @@ ISSUERS = {
 SIZES = (4, 5, 5, 6, 6, 7)
 TWICE = 0.2  # the share of extracts with one record more: the cheap choice has some twice, or a search for an exact cover finds it
 
+SAID_TO_BE_DOUBLE = 5  # what the head of sales has told the newspaper: the statement is right only if there were more
+
 
 class Charge:
     def __init__(self, ref: str, at: datetime, cents: int, result: str) -> None:
@@ -239,8 +241,17 @@ def is_time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def night_of(seed: int) -> Night:
+    """Return the night of a seed, or of one near it, with more orders charged twice than the head of sales will say."""
+    while True:
+        night = Night(seed)
+        if sum(one.row(by_bank=True)["state"] == "double" for one in night.orders) > SAID_TO_BE_DOUBLE:
+            return night
+        seed += 1
+
+
 def files(seed: int = SEED) -> dict[str, bytes]:
-    night = Night(seed)
+    night = night_of(seed)
     dice = Dice(seed + 1)
     lines = [
         json.dumps({"ts": f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z", **entry})
@@ -287,7 +298,7 @@ def files(seed: int = SEED) -> dict[str, bytes]:
 
 
 def expected(seed: int = SEED) -> dict:
-    night = Night(seed)
+    night = night_of(seed)
     timeouts = [charge.at for one in night.orders for charge in one.charges if charge.result == "timeout"]
     rows, waived = {}, 0
     for one in night.orders:
