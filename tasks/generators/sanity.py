@@ -4,15 +4,14 @@ from craft.dice import Dice
 
 TASK = "task_00_sanity"
 SEED = 0
-WORDS = (
-    "kestrel", "lapwing", "bittern", "dunlin", "fulmar", "gannet", "goshawk", "grebe", "harrier", "linnet", "merlin", "nightjar",
-    "osprey", "pipit", "plover", "redstart", "siskin", "skylark", "turnstone", "wheatear", "whimbrel", "wryneck", "yellowhammer",
-    "avocet", "brambling", "bunting", "chaffinch", "curlew", "dotterel", "eider", "fieldfare", "godwit", "goldcrest", "hobby",
-)  # fmt: skip
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+SYLLABLES = 4  # 24 million words: with a list of words, two of twenty forms nearly always had the same
 
 
 def particulars(seed: int) -> list[str]:
-    return ["kingfisher" if seed == SEED else Dice(seed).pick(WORDS) + Dice(seed + 1).pick(("", "s"))]
+    dice = Dice(seed)
+    made = "".join(dice.pick(CONSONANTS) + dice.pick(VOWELS) for _ in range(SYLLABLES))
+    return ["kingfisher" if seed == SEED else made]
 
 
 def files(seed: int = SEED) -> dict[str, bytes]:
