@@ -234,7 +234,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "regrade",
         "replay",
         "run_context",
-        "run_folders",
         "set_up",
         "sharing",
         "slot",

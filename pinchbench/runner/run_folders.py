@@ -31,6 +31,7 @@ OWNER = "owner"
 MAX_OWNER_BYTES = 4096
 NAMELESS_S = 600.0  # homes get their owner's name in the moment they are made
 CLEAN_UP_LIMIT_S = 30.0  # deleting homes, some MB each
+REMOVALS, REMOVAL_PAUSE_S = 6, 0.2  # of homes into which agents that are being ended may still write
 
 
 @dataclass(kw_only=True, slots=True)
@@ -115,6 +116,21 @@ def _delete_results(files: RunFiles) -> None:
         files.output_dir.rmdir()
 
 
+def _remove_homes(homes: Path) -> str:
+    """Remove the homes of an earlier runner; return why something is left. Blocks, for a second if nothing helps.
+
+    When a runner was killed a moment ago, its agents are only being ended, and what they still write keeps a folder
+    from being removed: it is tried several times.
+    """
+    left = remove_folder(homes, last=OWNER)
+    for _ in range(REMOVALS - 1):
+        if not left:
+            break
+        time.sleep(REMOVAL_PAUSE_S)
+        left = remove_folder(homes, last=OWNER)
+    return left
+
+
 def own_homes(run_folder: Path, *, takes_over: bool = False) -> int:
     """Make the folder of the homes and write down whose they are. Blocks.
 
@@ -131,7 +147,7 @@ def own_homes(run_folder: Path, *, takes_over: bool = False) -> int:
                     f"Another pinchbench-async works in {run_folder}, perhaps in another container. If it has surely"
                     f" ended, remove {homes}."
                 )
-        if left := remove_folder(homes, last=OWNER):
+        if left := _remove_homes(homes):
             raise ResultsError(f"{homes} can't be removed: {left}; name another folder with --run-root.")
         private_folder(run_folder)  # another run's sweep may have taken it for one that is over
         homes.mkdir(mode=0o700)
