@@ -17,7 +17,7 @@ help:
 	@echo "make e2e    only the tests on real OpenClaw"
 	@echo "make e2e-long  more of them: the whole suite in private homes, five kills, other providers (about half an hour)"
 	@echo "make attacks  what an agent can do to the measurement at each level of the sandbox, as a table (about forty minutes)"
-	@echo "make suite  write the tasks' generated files, the values in their checks, and their table in tasks/README.md"
+	@echo "make suite  write the tasks' generated files, the values in their checks, and the tables in tasks/README.md"
 	@echo "make docs   write the generated pages of the documentation and build it into .site/"
 	@echo "make bench  the benchmarks of tests/bench, printed as tables"
 	@echo "make chaos  a run of 200 trials, killed 100 times and resumed each time, and 200 on a disturbed cluster (fifteen minutes)"

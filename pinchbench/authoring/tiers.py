@@ -57,7 +57,7 @@ def tier_sizes(suite: Suite, solved: Sequence[tuple[Task, Solution | None]]) -> 
     )
     members = ((name, [one for one in solved if belongs(one[0])]) for name, belongs in groups)
     sizes = tuple(_size(name, group) for name, group in members if group)
-    return sizes if len(sizes) < 2 else (*sizes, _size(ALL, solved))  # noqa: PLR2004 - a single one is all
+    return (*sizes, _size(ALL, solved)) if len(sizes) > 1 else sizes
 
 
 def _size(name: str, group: Sequence[tuple[Task, Solution | None]]) -> TierSize:
